@@ -123,7 +123,7 @@ def _python() -> list[Finding]:
 
 
 def _packages() -> list[Finding]:
-    """One finding for each needed distribution, and one for each extra."""
+    """One finding for each needed distribution, and one for each extra but the tools for working on the project."""
     try:
         requirements = [Requirement(line) for line in metadata.requires(DISTRIBUTION) or []]
     except metadata.PackageNotFoundError:
@@ -134,14 +134,14 @@ def _packages() -> list[Finding]:
     for requirement in requirements:
         if requirement.marker is None:
             findings.append(_package(requirement, tested))
-        else:
-            extras[_extra_of(requirement)].append(requirement)
+        elif (extra := _extra_of(requirement)) != "dev":
+            extras[extra].append(requirement)
     return findings + [_extra(name, members) for name, members in extras.items()]
 
 
 def _package(requirement: Requirement, tested: dict[str, str]) -> Finding:
     version = _installed(requirement.name)
-    install = f'pip install "{requirement.name}{requirement.specifier}"'
+    install = _install(requirement)
     if version is None:
         return Finding(requirement.name, False, "not installed", install)
     if not requirement.specifier.contains(version, prereleases=True):
@@ -154,12 +154,16 @@ def _extra(name: str, members: list[Requirement]) -> Finding:
     versions = {member.name: _installed(member.name) for member in members}
     missing = [member for member, version in versions.items() if version is None]
     outside = [f"{m.name} {versions[m.name]}, needs {m.specifier}" for m in members if not _fits(m, versions[m.name])]
-    install = f'pip install "{DISTRIBUTION}[{name}]"'
+    install = _install(*members)
     if outside:
         return Finding(f"extra {name}", False, "; ".join(outside), install)
     if missing:
         return Finding(f"extra {name}", True, f"not installed: {', '.join(missing)}", f"where wanted: {install}")
     return Finding(f"extra {name}", True, ", ".join(f"{member} {version}" for member, version in versions.items()))
+
+
+def _install(*requirements: Requirement) -> str:
+    return "pip install " + " ".join(f'"{requirement.name}{requirement.specifier}"' for requirement in requirements)
 
 
 def _fits(requirement: Requirement, version: str | None) -> bool:

@@ -34,7 +34,7 @@ def test_package_other_than_tested() -> None:
 def test_missing_extra_is_no_fault_and_missing_package_is() -> None:
     absent = Requirement("no-such-distribution>=1")
     assert doctor._extra("view", [absent]).ok
-    assert "[view]" in doctor._extra("view", [absent]).remedy
+    assert 'pip install "no-such-distribution>=1"' in doctor._extra("view", [absent]).remedy
     assert not doctor._package(absent, {}).ok
 
 

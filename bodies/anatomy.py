@@ -4,7 +4,8 @@ One :class:`Anatomy` is the source of everything else that describes the body: t
 the arrays of the compiled kinematics, the drawing. All frames are parallel at zero pose (standing upright, arms and
 legs straight down), so that the only transform between a link and its parent is a translation.
 
-Axes: +X subject's right, +Y forward, +Z up. Metres, kilograms, radians.
+Axes: +X subject's right, +Y forward, +Z up. Metres, kilograms, radians. Forearm and hand are one rigid link in the
+anatomical position (palms forward), whose axes de Leva's radii of gyration refer to.
 """
 
 from __future__ import annotations
@@ -21,15 +22,20 @@ from sandbox.bodies.inertia import Array, MassProperties
 
 Sex = Literal["mean", "female", "male"]
 SIDES = ("left", "right")
+MIDLINE_SEGMENTS = ("head", "upper_trunk", "middle_trunk", "lower_trunk")
+PAIRED_SEGMENTS = ("upper_arm", "forearm", "hand", "thigh", "shank", "foot")
+
+REFERENCE_MASS, REFERENCE_HEIGHT = 70.0, 1.74  # [kg], [m]: the default subject
 
 # A revolute joint needs a link on both sides, so an anatomical joint with two or three axes is a chain of revolute
 # joints through small virtual links. Their mass is taken off the segment that they belong to; the inertia is isotropic,
-# so that the composed segment is the same in every pose of the joint.
+# so that the composed segment is the same in every pose of the joint. Given for the default subject and scaled like any
+# other part of the body: a fixed mass would be too much for the foot of a light one, whose rest could not exist.
 VIRTUAL_MASS = 0.02  # [kg]
 VIRTUAL_INERTIA = 2e-5  # [kg m^2]
 
-# Proportions that de Leva does not give, as fractions of stature (LITERATURE: Winter's drillis-contini figures,
-# rounded; assumed) or of foot length (assumed).
+# Proportions that de Leva does not give, as fractions of stature or of foot length: assumed, after the segment lengths of
+# Drillis and Contini (1966) as tabulated by Winter (2009, Biomechanics and Motor Control of Human Movement).
 ANKLE_HEIGHT = 0.0429
 HIP_HALF_SPACING = 0.050
 SHOULDER_HALF_SPACING = 0.1085
@@ -39,7 +45,7 @@ FOOT_AXIS_HEIGHT = 0.45  # height of the heel-toe axis that carries the foot's C
 FOOT_HALF_WIDTH = 0.185  # of foot length (assumed: 0.045 m on a foot of 0.244 m)
 HEEL_HALF_WIDTH = 0.115  # of foot length (assumed)
 TOE_MASS = 0.14  # of foot mass (assumed)
-MTP_HEIGHT = 0.018 / 1.74  # of stature (assumed)
+MTP_HEIGHT = 0.018 / REFERENCE_HEIGHT  # of stature (assumed)
 
 HEIGHT_RANGE = (1.20, 2.20)  # [m]
 MASS_RANGE = (30.0, 200.0)  # [kg]
@@ -55,7 +61,9 @@ class Joint:
         axis: (3,) unit vector in the parent's frame.
         origin: (3,) [m], in the parent's frame.
         comfortable, outer: envelopes [rad]; ``outer`` is the joint limit of the model.
-        max_torque: [N m].
+        max_torque: [N m], in both directions.
+        source: of the outer envelope.
+        torque_source: of the torque limit.
     """
 
     name: str
@@ -67,6 +75,7 @@ class Joint:
     outer: tuple[float, float]
     max_torque: float
     source: str
+    torque_source: str
 
 
 @dataclass(frozen=True)
@@ -106,17 +115,18 @@ def _table(name: str) -> dict[str, Any]:
 def deleva_row(segment: str, sex: Sex) -> tuple[float, float, float, tuple[float, float, float]]:
     """Row of de Leva's Table 4: length / stature, mass fraction, CoM fraction, radii (sagittal, transverse, long).
 
-    ``mean`` averages each column of the two sexes, as the study's LO-002 does. Mass fractions are divided by their sum
-    over the body (0.99995 for the mean), so that the segments add up to the body exactly.
+    ``mean`` averages each column of the two sexes. Mass fractions are divided by their sum over the body (0.99995 for
+    the mean), so that the segments add up to the body exactly.
     """
     table = _table("deleva1996.toml")
-    both = ("female", "male")
-    wanted = both if sex == "mean" else (sex,)
+    wanted = ("female", "male") if sex == "mean" else (sex,)
     parts = [table[segment][s] for s in wanted]
     stature = float(np.mean([table["stature_mm"][s] for s in wanted]))
-    paired = ("upper_arm", "forearm", "hand", "thigh", "shank", "foot")
-    single = ("head", "upper_trunk", "middle_trunk", "lower_trunk")
-    total = float(np.mean([sum(table[k][s]["mass"] for k in single) + 2 * sum(table[k][s]["mass"] for k in paired) for s in wanted]))
+
+    def share(name: str) -> float:
+        return float(np.mean([table[name][s]["mass"] for s in wanted]))
+
+    total = sum(share(name) for name in MIDLINE_SEGMENTS) + 2 * sum(share(name) for name in PAIRED_SEGMENTS)
     length, mass, com = (float(np.mean([p[k] for p in parts])) for k in ("length", "mass", "com"))
     radii = np.mean([p["r"] for p in parts], axis=0) / 100
     return length / stature, mass / total, com / 100, (float(radii[0]), float(radii[1]), float(radii[2]))
@@ -134,12 +144,13 @@ class Anatomy:
         ValueError: mass or height outside ``MASS_RANGE`` / ``HEIGHT_RANGE``, or an unknown sex.
     """
 
-    mass: float = 70.0
-    height: float = 1.74
+    mass: float = REFERENCE_MASS
+    height: float = REFERENCE_HEIGHT
     sex: Sex = "mean"
 
     def __post_init__(self) -> None:
-        for name, value, (low, high), unit in (("mass", self.mass, MASS_RANGE, "kg"), ("height", self.height, HEIGHT_RANGE, "m")):
+        checked = (("mass", self.mass, MASS_RANGE, "kg"), ("height", self.height, HEIGHT_RANGE, "m"))
+        for name, value, (low, high), unit in checked:
             if not low <= value <= high:  # also catches NaN
                 raise ValueError(f"{name} {value:g} {unit} is outside {low:g}-{high:g} {unit}: give a value in that range")
         if self.sex not in ("mean", "female", "male"):
@@ -194,7 +205,7 @@ class Anatomy:
             z = -self.ankle_height * (1 - FOOT_AXIS_HEIGHT)
             return MassProperties(mass, _vec(0, y, z), np.diag([transverse, longitudinal, sagittal]))
         inertia = np.diag([transverse, sagittal, longitudinal])
-        if segment in ("head", "upper_trunk", "middle_trunk", "lower_trunk"):  # given from the cranial end-point
+        if segment in MIDLINE_SEGMENTS:  # given from the cranial end-point
             return MassProperties(mass, _vec(0, 0, (1 - com) * length), inertia)
         return MassProperties(mass, _vec(0, 0, -com * length), inertia)
 
@@ -213,10 +224,11 @@ class Anatomy:
     @cached_property
     def links(self) -> tuple[Link, ...]:
         """All rigid bodies, parents before children; the first is the floating base."""
-        virtual = MassProperties(VIRTUAL_MASS, np.zeros(3), VIRTUAL_INERTIA * np.eye(3))
-        two_virtual = virtual + virtual
         h = self.height
-        r = h / 1.74
+        r = h / REFERENCE_HEIGHT
+        m = self.mass / REFERENCE_MASS
+        virtual = MassProperties(m * VIRTUAL_MASS, np.zeros(3), m * r**2 * VIRTUAL_INERTIA * np.eye(3))
+        two_virtual = virtual + virtual
         lower, middle, upper = (self.length(s) for s in ("lower_trunk", "middle_trunk", "upper_trunk"))
         hip = self.hip_half_spacing
         shoulder = SHOULDER_HALF_SPACING * h
@@ -230,13 +242,37 @@ class Anatomy:
 
         seg = self.segment_mass_properties
         shoulder_z = self._shoulder_above_thorax
+        head = self.length("head")
         out = [
-            link("pelvis", "lower_trunk", seg("lower_trunk"), rod((-hip * 0.8, 0, 0.03), (hip * 0.8, 0, 0.03), 0.085), rod((-0.06, 0, lower * 0.8), (0.06, 0, lower * 0.8), 0.085)),
+            link(
+                "pelvis",
+                "lower_trunk",
+                seg("lower_trunk"),
+                rod((-hip * 0.8, 0, 0.03), (hip * 0.8, 0, 0.03), 0.085),
+                rod((-0.06, 0, lower * 0.8), (0.06, 0, lower * 0.8), 0.085),
+            ),
             link("lumbar_1", "middle_trunk", virtual),
             link("lumbar_2", "middle_trunk", virtual),
-            link("abdomen", "middle_trunk", seg("middle_trunk") - two_virtual, rod((-0.05, 0, middle * 0.5), (0.05, 0, middle * 0.5), 0.095)),
-            link("thorax", "upper_trunk", seg("upper_trunk"), rod((-0.08, 0.01, upper * 0.3), (0.08, 0.01, upper * 0.3), 0.095), rod((-shoulder * 0.8, 0, shoulder_z), (shoulder * 0.8, 0, shoulder_z), 0.055)),
-            link("head", "head", seg("head"), rod((0, 0, 0.0), (0, 0, 0.06), 0.05), rod((0, 0.01, self.length("head") * 0.55), (0, 0.01, self.length("head") - 0.09 * r), 0.085)),
+            link(
+                "abdomen",
+                "middle_trunk",
+                seg("middle_trunk") - two_virtual,
+                rod((-0.05, 0, middle * 0.5), (0.05, 0, middle * 0.5), 0.095),
+            ),
+            link(
+                "thorax",
+                "upper_trunk",
+                seg("upper_trunk"),
+                rod((-0.08, 0.01, upper * 0.3), (0.08, 0.01, upper * 0.3), 0.095),
+                rod((-shoulder * 0.8, 0, shoulder_z), (shoulder * 0.8, 0, shoulder_z), 0.055),
+            ),
+            link(
+                "head",
+                "head",
+                seg("head"),
+                rod((0, 0, 0.0), (0, 0, 0.06), 0.05),
+                rod((0, 0.01, head * 0.55), (0, 0.01, head - 0.09 * r), 0.085),
+            ),
         ]
         for side in SIDES:
             arm, fore, hand = self.length("upper_arm"), self.length("forearm"), self.length("hand")
@@ -244,8 +280,19 @@ class Anatomy:
             out += [
                 link(f"{side}_shoulder_1", "upper_arm", virtual),
                 link(f"{side}_shoulder_2", "upper_arm", virtual),
-                link(f"{side}_upper_arm", "upper_arm", seg("upper_arm") - two_virtual, rod((0, 0, -0.01), (0, 0, -arm), 0.042)),
-                link(f"{side}_forearm", "forearm", seg("forearm") + hand_mass, rod((0, 0, 0), (0, 0, -fore), 0.035), rod((0, 0, -fore - 0.03), (0, 0, -fore - hand * 0.75), 0.028)),
+                link(
+                    f"{side}_upper_arm",
+                    "upper_arm",
+                    seg("upper_arm") - two_virtual,
+                    rod((0, 0, -0.01), (0, 0, -arm), 0.042),
+                ),
+                link(
+                    f"{side}_forearm",
+                    "forearm",
+                    seg("forearm") + hand_mass,
+                    rod((0, 0, 0), (0, 0, -fore), 0.035),
+                    rod((0, 0, -fore - 0.03), (0, 0, -fore - hand * 0.75), 0.028),
+                ),
             ]
         toes = self.toe_mass_properties
         mtp = self._mtp_from_ankle
@@ -320,6 +367,7 @@ class Anatomy:
                     outer=_radians(row["outer"]),
                     max_torque=float(row["torque"]) * self.mass,
                     source=row["source"],
+                    torque_source=row["torque_source"],
                 )
             )
         return tuple(out)

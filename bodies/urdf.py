@@ -13,7 +13,7 @@ NOMINAL_VELOCITY_LIMIT = 30.0  # [rad/s]
 
 
 def _text(values: Array | tuple[float, ...] | list[float]) -> str:
-    return " ".join(repr(float(v)) for v in values)
+    return " ".join(repr(float(v) + 0.0) for v in values)  # + 0.0 writes the negative zeros of mirrored axes as 0.0
 
 
 def _sphere(parent: ET.Element, tag: str, centre: Array, radius: float) -> None:
@@ -60,6 +60,7 @@ def to_urdf(anatomy: Anatomy, name: str = "human") -> str:
         ET.SubElement(element, "origin", xyz=_text(joint.origin), rpy="0 0 0")
         ET.SubElement(element, "axis", xyz=_text(joint.axis))
         low, high = joint.outer
-        ET.SubElement(element, "limit", lower=repr(low), upper=repr(high), effort=repr(joint.max_torque), velocity=repr(NOMINAL_VELOCITY_LIMIT))
+        limit = {"lower": low, "upper": high, "effort": joint.max_torque, "velocity": NOMINAL_VELOCITY_LIMIT}
+        ET.SubElement(element, "limit", {k: repr(float(v)) for k, v in limit.items()})
     ET.indent(root)
     return ET.tostring(root, encoding="unicode")

@@ -42,8 +42,8 @@ SHOULDER_HALF_SPACING = 0.1085
 ANKLE_BEHIND = 0.225  # ankle centre ahead of the heel, of foot length
 TOE_BASE = 0.715  # toe base (MTP joint) ahead of the heel, of foot length
 FOOT_AXIS_HEIGHT = 0.45  # height of the heel-toe axis that carries the foot's CoM, of ankle height (assumed)
-FOOT_HALF_WIDTH = 0.185  # of foot length (assumed: 0.045 m on a foot of 0.244 m)
-HEEL_HALF_WIDTH = 0.115  # of foot length (assumed)
+FOOT_HALF_WIDTH = 0.20  # of foot length (assumed: 0.049 m on a foot of 0.244 m; foot breadth is about 0.4 of its length)
+HEEL_HALF_WIDTH = 0.14  # of foot length (assumed: a heel 0.068 m wide)
 TOE_MASS = 0.14  # of foot mass (assumed)
 MTP_HEIGHT = 0.018 / REFERENCE_HEIGHT  # of stature (assumed)
 
@@ -299,7 +299,7 @@ class Anatomy:
         for side in SIDES:
             thigh, shank = self.length("thigh"), self.length("shank")
             hindfoot = seg("foot") - toes.moved(mtp) - virtual
-            heel_r, ball_r, toe_r = 0.024 * r, 0.018 * r, 0.013 * r
+            heel_r, ball_r, toe_r = 0.018 * r, 0.018 * r, 0.013 * r
             heel_w, ball_w = HEEL_HALF_WIDTH * foot, FOOT_HALF_WIDTH * foot
             heel = tuple(Sphere(_vec(s * (heel_w - heel_r), -self.heel_behind_ankle + heel_r, heel_r - ankle), heel_r) for s in (-1, 1))
             ball = tuple(Sphere(_vec(s * (ball_w - ball_r), mtp[1], ball_r - ankle), ball_r) for s in (-1, 1))

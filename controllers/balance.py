@@ -1,0 +1,387 @@
+"""From plan to joint torque: a force law for the legs that stand, inverse kinematics and stable PD for everything else.
+
+Stance. The body is to feel one ground force per loaded foot, through the planned centre of pressure p_i and the CoM::
+
+    F_z = M (g + kz (z_d - z) + dz (z_d' - z') + ff z_d''),   F_i = share_i F_z ((c - p_i)_xy / (c - p_i)_z, 1)
+
+plus the horizontal pair that turns the trunk upright. The joints of the leg then carry
+tau_j = h_j - a_j . ((p_i - o_j) x F_i + m), with h_j gravity and Coriolis terms, and m the free moment of yaw.
+
+Everything else is stable PD (Tan, Liu & Turk 2011) with the whole mass matrix::
+
+    (M + dt Kd + dt^2 Kp) qdd = Kp (q_d - q - dt qd) + Kd (qd_d - qd) + tau_ff - h + J^T F
+    tau = Kp (q_d - q - dt qd - dt^2 qdd) + Kd (qd_d - qd - dt qdd) + tau_ff
+
+A loaded foot is heavy: without the ground's constraint in the mass matrix the ankle of a stance foot looks free and its
+servo loses its torque. A point mass at heel and ball, growing with the load, stands for the ground.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pinocchio as pin
+from numpy.typing import NDArray
+
+from sandbox.bodies.anatomy import Anatomy
+from sandbox.bodies.inertia import Array
+from sandbox.bodies.kinematics import foot_rotation, solve_leg
+from sandbox.bodies.urdf import to_urdf
+from sandbox.compiled import kernel
+from sandbox.controllers.observation import Observer
+from sandbox.controllers.parameters import REFERENCE
+from sandbox.controllers.planner import DOUBLE, GRAVITY, STAND, WALK, GaitPlanner, clamp
+from sandbox.state import BodyState
+
+CONTACT_MASS = 60.0  # [kg] on the reference body, of a fully loaded foot
+LOOK_AHEAD = 1e-3  # [s] step of the finite difference that gives the swing joints' speed
+FZ_RANGE = (0.15, 2.2)  # vertical force asked for, in body weights
+STANCE_KD = 2.0  # [N m s/rad] residual damping of a force-controlled joint (hip, knee)
+# Stiffness of the joints that hold a pose, reference body [N m/rad], and damping time kd / kp [s].
+HEAD_KP, HIP_ROTATION_KP, INVERSION_KP, MTP_KP = 40.0, 150.0, 60.0, 15.0
+POSE_ZETA = 0.08
+
+
+class Controller:
+    """Joint torques that make the physical body follow a plan.
+
+    Args:
+        anatomy: the body.
+        planner: the planner whose plan is followed.
+        dt: control step [s], which is the physics step.
+
+    Attributes:
+        tau: (n,) torques of the last call [N m], within ``anatomy``'s limits.
+        pose_offset: (n,) added to the targets of the joints under PD control [rad]; an environment's residual action.
+    """
+
+    def __init__(self, anatomy: Anatomy, planner: GaitPlanner, dt: float) -> None:
+        n = len(anatomy.joints)
+        self.planner = planner
+        self.dt = dt
+        self.tau = np.zeros(n)
+        self.pose_offset = np.zeros(n)
+        self._kp, self._kd, self._target, self._target_rate = (np.zeros(n) for _ in range(4))
+        self.model = pin.buildModelFromXML(to_urdf(anatomy), pin.JointModelFreeFlyer())
+        self._data = self.model.createData()
+        # Pinocchio orders joints by its own tree; velocity index of our joint k, and the root's six first
+        self._index = np.array([self.model.joints[self.model.getJointId(j.name)].idx_v for j in anatomy.joints])
+        self._q, self._v = np.zeros(n + 7), np.zeros(n + 6)
+        scale = anatomy.mass / REFERENCE.mass * (anatomy.leg_length / REFERENCE.leg_length)
+        self._scale = np.array([scale, anatomy.mass / REFERENCE.mass])
+        self._work = np.zeros((n + 6, n + 6))
+        self._rhs = np.zeros(n + 6)
+
+    def reset(self) -> None:
+        """Forget the torques of the last tick."""
+        self.tau[:] = 0.0
+        self.pose_offset[:] = 0.0
+
+    def __call__(self, state: BodyState, observer: Observer) -> Array:
+        """Torques (n,) for the observed state; ``observer`` has been refreshed for ``state``."""
+        p = self.planner
+        pack(state.root_position, state.root_quaternion, state.root_velocity, state.root_angular_velocity,
+             state.q, state.qd, observer.record, self._index, self._q, self._v)  # fmt: skip
+        mass_matrix = pin.crba(self.model, self._data, self._q)
+        bias = pin.nonLinearEffects(self.model, self._data, self._q, self._v)
+        t = observer.tree
+        _torques(
+            observer.record, p.plan, p.parameters, p.body, self._scale, state.q, state.qd,
+            observer.link_r, observer.link_p, observer.link_w, observer.joint_a, t.leg, t.arm, t.lower, t.upper, t.max_torque,
+            mass_matrix, bias, self._index, self.pose_offset, self._kp, self._kd, self._target, self._target_rate,
+            self._work, self._rhs, self.tau, self.dt,
+        )  # fmt: skip
+        return self.tau
+
+
+@kernel
+def pack(position, quaternion, velocity, omega, q, qd, observation, index, q_out, v_out):
+    """Configuration and velocity in Pinocchio's order; its root velocity is in the root's own frame."""
+    r = observation[0].pelvis
+    for i in range(3):
+        q_out[i] = position[i]
+        v_out[i] = r[0, i] * velocity[0] + r[1, i] * velocity[1] + r[2, i] * velocity[2]
+        v_out[3 + i] = r[0, i] * omega[0] + r[1, i] * omega[1] + r[2, i] * omega[2]
+    for i in range(4):
+        q_out[3 + i] = quaternion[i]
+    for k in range(q.shape[0]):
+        q_out[index[k] + 1] = q[k]
+        v_out[index[k]] = qd[k]
+
+
+@kernel
+def cholesky_solve(a, b):
+    """Solve ``a x = b`` for symmetric positive definite ``a`` (lower triangle read, destroyed); ``b`` becomes ``x``."""
+    n = a.shape[0]
+    for j in range(n):
+        s = a[j, j]
+        for m in range(j):
+            s -= a[j, m] * a[j, m]
+        d = math.sqrt(s)
+        a[j, j] = d
+        for i in range(j + 1, n):
+            s = a[i, j]
+            for m in range(j):
+                s -= a[i, m] * a[j, m]
+            a[i, j] = s / d
+    for i in range(n):
+        s = b[i]
+        for m in range(i):
+            s -= a[i, m] * b[m]
+        b[i] = s / a[i, i]
+    for i in range(n - 1, -1, -1):
+        s = b[i]
+        for m in range(i + 1, n):
+            s -= a[m, i] * b[m]
+        b[i] = s / a[i, i]
+
+
+@kernel
+def _add_contact_mass(a, point, mass, r, root, first, joint_a, link_p, index):
+    """Add ``mass`` at a point of the leg that starts at joint ``first`` to the mass matrix (lower triangle)."""
+    cols = 13  # six of the root, seven of the leg
+    jac = np.zeros((3, 13))
+    where = np.zeros(13, dtype=np.int64)
+    d0, d1, d2 = point[0] - root[0], point[1] - root[1], point[2] - root[2]
+    l0 = r[0, 0] * d0 + r[1, 0] * d1 + r[2, 0] * d2
+    l1 = r[0, 1] * d0 + r[1, 1] * d1 + r[2, 1] * d2
+    l2 = r[0, 2] * d0 + r[1, 2] * d1 + r[2, 2] * d2
+    for i in range(3):
+        jac[i, i] = 1.0
+    jac[0, 4], jac[0, 5] = l2, -l1
+    jac[1, 3], jac[1, 5] = -l2, l0
+    jac[2, 3], jac[2, 4] = l1, -l0
+    for c in range(6):
+        where[c] = c
+    for c in range(7):
+        k = first + c
+        where[6 + c] = index[k]
+        if c == 6:
+            continue  # heel and ball lie before the toe joint
+        e0, e1, e2 = point[0] - link_p[k + 1, 0], point[1] - link_p[k + 1, 1], point[2] - link_p[k + 1, 2]
+        w0 = joint_a[k, 1] * e2 - joint_a[k, 2] * e1
+        w1 = joint_a[k, 2] * e0 - joint_a[k, 0] * e2
+        w2 = joint_a[k, 0] * e1 - joint_a[k, 1] * e0
+        for i in range(3):
+            jac[i, 6 + c] = r[0, i] * w0 + r[1, i] * w1 + r[2, i] * w2
+    for x in range(cols):
+        for y in range(cols):
+            if where[x] >= where[y]:
+                a[where[x], where[y]] += mass * (jac[0, x] * jac[0, y] + jac[1, x] * jac[1, y] + jac[2, x] * jac[2, y])
+
+
+@kernel
+def _pose_targets(s, k, scale, arm, kp, kd, target, rate):
+    """Upper body: pose targets and gains."""
+    n = kp.shape[0]
+    for j in range(n):
+        kp[j] = 0.0
+        kd[j] = 0.0
+        target[j] = 0.0
+        rate[j] = 0.0
+    for j in range(4):
+        kp[j] = k.lumbar_kp
+        kd[j] = POSE_ZETA * k.lumbar_kp
+    target[0] = k.lumbar_flexion
+    target[2] = 0.5 * s.thorax_yaw
+    target[3] = 0.5 * s.thorax_yaw
+    kp[4] = HEAD_KP * scale
+    kd[4] = POSE_ZETA * kp[4]
+    target[4] = -k.lumbar_flexion - s.lean
+    for i in range(2):
+        a = arm[i]
+        for j in range(4):
+            kp[a + j] = k.arm_kp if j != 2 else 0.4 * k.arm_kp
+            kd[a + j] = POSE_ZETA * kp[a + j]
+        target[a] = s.shoulder[i]
+        target[a + 1] = -0.10
+        target[a + 3] = s.elbow[i]
+
+
+@kernel
+def _swing_targets(o, s, k, i, scale, first, thigh, shank, link_w, kp, kd, target, rate):
+    """The leg that swings: inverse kinematics now and a moment later."""
+    side = 2.0 * i - 1.0
+    foot = np.empty((3, 3))
+    now = np.empty(7)
+    later = np.empty(7)
+    pelvis = np.empty((3, 3))
+    hip = np.empty(3)
+    ankle = np.empty(3)
+    for j in range(3):
+        hip[j] = o.hip[i, j]
+        ankle[j] = s.swing_position[j]
+        for m in range(3):
+            pelvis[j, m] = o.pelvis[j, m]
+    foot_rotation(s.swing_yaw, s.swing_pitch, 0.0, foot)
+    solve_leg(pelvis, hip, ankle, foot, s.swing_yaw, thigh, shank, side, now)
+    w0, w1, w2 = link_w[0, 0], link_w[0, 1], link_w[0, 2]
+    for m in range(3):
+        x, y, z = pelvis[0, m], pelvis[1, m], pelvis[2, m]
+        pelvis[0, m] += LOOK_AHEAD * (w1 * z - w2 * y)
+        pelvis[1, m] += LOOK_AHEAD * (w2 * x - w0 * z)
+        pelvis[2, m] += LOOK_AHEAD * (w0 * y - w1 * x)
+    for j in range(3):
+        hip[j] += LOOK_AHEAD * o.hip_velocity[i, j]
+        ankle[j] += LOOK_AHEAD * s.swing_velocity[j]
+    foot_rotation(s.swing_yaw, s.swing_pitch + LOOK_AHEAD * s.swing_pitch_rate, 0.0, foot)
+    solve_leg(pelvis, hip, ankle, foot, s.swing_yaw, thigh, shank, side, later)
+    for j in range(7):
+        if j < 2:
+            stiff, zeta = k.swing_kp, k.swing_zeta
+        elif j == 2:
+            stiff, zeta = HIP_ROTATION_KP * scale, POSE_ZETA
+        elif j == 3:
+            stiff, zeta = k.swing_kp * k.swing_knee, k.swing_zeta
+        elif j == 4:
+            stiff, zeta = k.swing_ankle_kp, POSE_ZETA
+        elif j == 5:
+            stiff, zeta = 0.7 * k.swing_ankle_kp, POSE_ZETA
+        else:
+            stiff, zeta = MTP_KP * scale, POSE_ZETA
+        kp[first + j] = stiff
+        kd[first + j] = zeta * stiff
+        target[first + j] = now[j]
+        rate[first + j] = clamp((later[j] - now[j]) / LOOK_AHEAD, -15.0, 15.0)
+
+
+@kernel
+def _torques(
+    observation, plan, parameters, body, scales, q, qd, link_r, link_p, link_w, joint_a, leg, arm, lower, upper, max_torque,
+    mass_matrix, bias, index, offset, kp, kd, target, rate, work, rhs, tau, dt,
+):  # fmt: skip
+    o, s, k, b = observation[0], plan[0], parameters[0], body[0]
+    scale, mass_scale = scales[0], scales[1]
+    n = q.shape[0]
+    nv = n + 6
+    fx, fy = -math.sin(s.heading), math.cos(s.heading)
+    rx, ry = fy, -fx
+    weight = b.mass * GRAVITY
+    _pose_targets(s, k, scale, arm, kp, kd, target, rate)
+
+    # moment on the trunk about the CoM, from the line mid-hip to the upper body's CoM
+    uf = o.upper_com[0] * fx + o.upper_com[1] * fy
+    ur = o.upper_com[0] * rx + o.upper_com[1] * ry
+    uz = max(o.upper_com[2], 0.05)
+    pitch, roll = math.atan2(uf, uz), math.atan2(ur, uz)
+    length2 = uf * uf + ur * ur + uz * uz
+    vf = o.upper_com_velocity[0] * fx + o.upper_com_velocity[1] * fy
+    vr = o.upper_com_velocity[0] * rx + o.upper_com_velocity[1] * ry
+    pitch_rate = (vf * uz - o.upper_com_velocity[2] * uf) / length2
+    roll_rate = (vr * uz - o.upper_com_velocity[2] * ur) / length2
+    m_pitch = k.trunk_pitch_stiffness * (pitch - s.lean) + k.trunk_damping * pitch_rate  # about +right
+    m_roll = -k.trunk_roll_stiffness * roll - k.trunk_damping * roll_rate  # about +forward
+    yaw_error = o.pelvis_yaw - s.pelvis_yaw
+    yaw_error -= 2 * math.pi * math.floor(yaw_error / (2 * math.pi) + 0.5)
+    m_yaw = -k.trunk_yaw_stiffness * yaw_error - k.yaw_damping * (o.pelvis_yaw_rate - s.pelvis_yaw_rate)
+    m_yaw = clamp(m_yaw, -70.0 * scale, 70.0 * scale)
+    swinging = s.mode == WALK and s.phase != DOUBLE
+    if swinging:  # take up what the swing hip puts on the pelvis (torque of the last tick)
+        first = leg[s.swing]
+        for j in range(3):
+            t = k.swing_reaction * (tau[first + j] - bias[index[first + j]])
+            a = joint_a[first + j]
+            m_pitch += t * (a[0] * rx + a[1] * ry)
+            m_roll += t * (a[0] * fx + a[1] * fy)
+
+    # vertical force
+    up = k.height_stiffness * (s.height - o.com[2]) + k.height_damping * (s.height_rate - o.com_velocity[2])
+    up += k.bounce_feed_forward * s.height_acceleration
+    f_up = b.mass * clamp(GRAVITY + up, FZ_RANGE[0] * GRAVITY, FZ_RANGE[1] * GRAVITY)
+
+    for r in range(nv):
+        rhs[r] = -bias[r]
+        for c in range(r + 1):
+            work[r, c] = mass_matrix[r, c]
+    for j in range(n):
+        tau[j] = bias[index[j]]
+
+    force = np.empty(3)
+    point = np.empty(3)
+    root = o.pelvis
+    for i in range(2):
+        first = leg[i]
+        if swinging and i == s.swing:
+            _swing_targets(o, s, k, i, scale, first, b.thigh, b.shank, link_w, kp, kd, target, rate)
+            continue
+        share = s.share[i]
+        side = 2.0 * i - 1.0
+        cy, sy = math.cos(o.foot_yaw[i]), math.sin(o.foot_yaw[i])
+        foot = o.foot[i]
+        # pressure point, measured from the ball so that it stays put while the heel rises
+        bx = o.ankle[i, 0] + foot[0, 1] * b.ball - foot[0, 2] * b.ankle_height
+        by = o.ankle[i, 1] + foot[1, 1] * b.ball - foot[1, 2] * b.ankle_height
+        ahead = s.cop[i] - b.ball
+        point[0] = bx - sy * ahead + cy * s.cop_side[i]
+        point[1] = by + cy * ahead + sy * s.cop_side[i]
+        point[2] = o.sole_low[i]
+        height = max(o.com[2] - point[2], 0.3 * b.leg)
+        f_z = share * f_up
+        f_f = f_z * ((o.com[0] - point[0]) * fx + (o.com[1] - point[1]) * fy) / height + share * m_pitch / height
+        f_r = f_z * ((o.com[0] - point[0]) * rx + (o.com[1] - point[1]) * ry) / height - share * m_roll / height
+        limit = k.friction * f_z
+        size = math.sqrt(f_f * f_f + f_r * f_r)
+        if size > limit:
+            f_f *= limit / size
+            f_r *= limit / size
+        force[0] = f_f * fx + f_r * rx
+        force[1] = f_f * fy + f_r * ry
+        force[2] = f_z
+        free = share * m_yaw
+        # force on the root and on the leg's joints
+        dx, dy, dz = point[0] - link_p[0, 0], point[1] - link_p[0, 1], point[2] - link_p[0, 2]
+        mx = dy * force[2] - dz * force[1]
+        my = dz * force[0] - dx * force[2]
+        mz = dx * force[1] - dy * force[0] + free
+        for c in range(3):
+            rhs[c] += root[0, c] * force[0] + root[1, c] * force[1] + root[2, c] * force[2]
+            rhs[3 + c] += root[0, c] * mx + root[1, c] * my + root[2, c] * mz
+        for j in range(6):
+            m = first + j
+            ex, ey, ez = point[0] - link_p[m + 1, 0], point[1] - link_p[m + 1, 1], point[2] - link_p[m + 1, 2]
+            a = joint_a[m]
+            t = (
+                a[0] * (ey * force[2] - ez * force[1])
+                + a[1] * (ez * force[0] - ex * force[2])
+                + a[2] * (ex * force[1] - ey * force[0] + free)
+            )
+            tau[m] -= t
+            rhs[index[m]] += t
+        since = o.time - s.touchdown[i]
+        damping = STANCE_KD * scale
+        fresh = k.landing_damping * max(0.0, 1 - since / k.landing_damping_time) if s.mode == WALK and i != s.swing else 0.0
+        for j in range(4):
+            kd[first + j] = damping
+        kd[first] += fresh
+        kd[first + 3] += fresh
+        kp[first + 4] = k.foot_pitch_kp * (1.0 if s.mode != STAND else 0.3)
+        kd[first + 4] = POSE_ZETA * kp[first + 4] + 0.25 * fresh
+        target[first + 4] = q[first + 4] + s.foot_pitch[i] - o.foot_pitch[i]
+        rate[first + 4] = qd[first + 4] + s.foot_pitch_rate[i] - o.foot_pitch_rate[i]
+        kp[first + 5] = INVERSION_KP * scale
+        kd[first + 5] = POSE_ZETA * kp[first + 5]
+        target[first + 5] = q[first + 5] - side * o.foot_roll[i]
+        kp[first + 6] = k.mtp_stance_kp if s.mode == WALK else MTP_KP * scale
+        kd[first + 6] = 0.1 * kp[first + 6]
+        loaded = CONTACT_MASS * mass_scale * clamp(o.load[i] / (0.4 * weight), 0.0, 1.0)
+        if loaded > 0.0:
+            for end in range(2):
+                y = b.ball if end == 1 else -b.heel
+                for c in range(3):
+                    point[c] = o.ankle[i, c] + foot[c, 1] * y - foot[c, 2] * b.ankle_height
+                if point[2] - o.sole_low[i] < 0.01:
+                    _add_contact_mass(work, point, loaded, root, link_p[0], first, joint_a, link_p, index)
+
+    for j in range(n):
+        r = index[j]
+        target[j] = clamp(target[j] + offset[j], lower[j] - 0.3, upper[j] + 0.3)
+        pd = kp[j] * (target[j] - q[j] - dt * qd[j]) + kd[j] * (rate[j] - qd[j])
+        rhs[r] += pd + tau[j]
+        work[r, r] += dt * (kd[j] + dt * kp[j])
+        tau[j] += pd
+    # leg torques of the force law went into rhs twice with opposite sign: as J^T F and as torque; the sum is what is left
+    cholesky_solve(work, rhs)
+    for j in range(n):
+        t = tau[j] - dt * (dt * kp[j] + kd[j]) * rhs[index[j]]
+        tau[j] = clamp(t, -max_torque[j], max_torque[j])

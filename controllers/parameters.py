@@ -1,0 +1,173 @@
+"""Parameters of the planner and the controller: one frozen dataclass, with unit, scaling and tuning range per field.
+
+Values ship as TOML files in ``controllers/data`` with the command, the seeds and the score that produced them. They belong
+to a reference body (70 kg, 1.74 m) and are scaled to any other by mass and Froude time (lengths by leg length L, times by
+sqrt(L/g)), so that one file serves every body.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import tomllib
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sandbox.bodies.anatomy import Anatomy
+
+REFERENCE = Anatomy()
+
+# Dimension of a parameter: exponents of length, time and mass. Units are those of the reference body.
+_DIMENSIONS: dict[str, tuple[float, float, float]] = {
+    "1": (0, 0, 0),
+    "rad": (0, 0, 0),
+    "m": (1, 0, 0),
+    "s": (0, 1, 0),
+    "1/s": (0, -1, 0),
+    "1/s^2": (0, -2, 0),
+    "m/s": (1, -1, 0),
+    "m/s^2": (1, -2, 0),
+    "N m/rad": (2, -2, 1),
+    "N m s/rad": (2, -1, 1),
+    "s/m": (-1, 1, 0),
+}
+
+
+def _p(default: float, unit: str, low: float, high: float, doc: str) -> Any:
+    return field(default=default, metadata={"unit": unit, "low": low, "high": high, "doc": doc})
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Everything that can be tuned. Each field's metadata holds its unit, tuning range and meaning."""
+
+    # -- timing
+    step_time_factor: float = _p(0.93, "1", 0.85, 1.05, "step time over that of the KLAW law (step length = 0.004 x cadence x height)")
+    step_time_max: float = _p(0.72, "s", 0.6, 0.9, "longest step time, reached at low speed")
+    double_support: float = _p(0.20, "1", 0.10, 0.30, "duration of the load transfer asked for, of step time")
+    double_support_timeout: float = _p(
+        1.3, "1", 1.0, 4.0, "a transfer that has not ended by itself ends after this many times its duration"
+    )
+    early_step_speed: float = _p(0.25, "m/s", 0.15, 0.5, "lateral speed above which the step is shortened")
+    early_step_gain: float = _p(0.3, "s/m", 0.0, 0.8, "step time taken off per lateral speed in excess, of step time")
+    speed_slew: float = _p(0.6, "m/s^2", 0.3, 1.2, "rate at which the speed command is followed")
+    speed_integral: float = _p(0.30, "1/s", 0.0, 0.34, "integral gain of mean speed")
+    # -- foothold
+    foothold_speed_gain: float = _p(0.85, "1", 0.5, 1.4, "forward foothold per speed error at touchdown, of 1/omega")
+    foothold_offset: float = _p(0.0, "m", -0.08, 0.08, "forward foothold offset")
+    lateral_gain: float = _p(1.05, "1", 0.8, 1.3, "lateral foothold per predicted lateral speed, of 1/omega")
+    lateral_offset: float = _p(0.036, "m", 0.01, 0.09, "outward foothold offset")
+    turn_gain: float = _p(1.0, "1", 0.0, 2.0, "foothold offset away from the centre of a turn, of centripetal acceleration / omega^2")
+    toe_out: float = _p(0.10, "rad", 0.0, 0.2, "toe-out of the foothold")
+    # -- centre of pressure (ahead of the ankle)
+    cop_start: float = _p(0.03, "m", -0.02, 0.08, "centre of pressure when the foot takes the load, at 1 m/s")
+    cop_end: float = _p(0.105, "m", 0.06, 0.15, "centre of pressure when the step ends, at 1 m/s")
+    cop_travel_speed: float = _p(0.02, "s", -0.03, 0.06, "additional travel of the centre of pressure per speed above 1 m/s")
+    cop_medial: float = _p(0.0, "m", -0.01, 0.02, "centre of pressure towards the midline")
+    cop_speed_gain: float = _p(0.0, "1", 0.0, 1.0, "centre of pressure per deviation from the planned speed, of 1/omega")
+    cop_lateral_gain: float = _p(0.3, "1", 0.0, 1.0, "lateral centre of pressure per deviation of the lateral XCoM")
+    # -- height and trunk
+    com_height: float = _p(0.955, "m", 0.93, 0.985, "height of the CoM above the supporting ground, walking")
+    com_bounce: float = _p(0.012, "m", 0.0, 0.03, "amplitude of the CoM's rise in single support")
+    bounce_feed_forward: float = _p(0.4, "1", 0.0, 1.0, "share of the planned vertical acceleration that is fed forward")
+    height_stiffness: float = _p(160.0, "1/s^2", 60.0, 260.0, "vertical stiffness per mass")
+    height_damping: float = _p(10.0, "1/s", 4.0, 25.0, "vertical damping per mass")
+    trunk_pitch_stiffness: float = _p(800.0, "N m/rad", 300.0, 1400.0, "moment on the trunk per pitch")
+    trunk_roll_stiffness: float = _p(530.0, "N m/rad", 200.0, 1000.0, "moment on the trunk per roll")
+    trunk_yaw_stiffness: float = _p(250.0, "N m/rad", 50.0, 400.0, "moment on the pelvis per yaw")
+    trunk_damping: float = _p(68.0, "N m s/rad", 30.0, 150.0, "damping of pitch and roll")
+    yaw_damping: float = _p(30.0, "N m s/rad", 5.0, 80.0, "damping of yaw")
+    trunk_lean: float = _p(0.03, "rad", -0.05, 0.15, "forward lean of the trunk at 1 m/s")
+    swing_reaction: float = _p(0.5, "1", 0.0, 1.0, "share of the swing hip's torque that the stance leg takes up in advance")
+    friction: float = _p(0.55, "1", 0.4, 0.7, "horizontal over vertical ground force at most")
+    # -- swing
+    clearance: float = _p(0.03, "m", 0.015, 0.06, "height of the lowest point of the sole in mid-swing")
+    clearance_peak: float = _p(0.45, "1", 0.3, 0.6, "when in swing the sole is highest")
+    landing_pitch: float = _p(0.22, "rad", 0.0, 0.4, "toes-up pitch of the landing foot")
+    landing_speed: float = _p(0.15, "m/s", 0.05, 0.5, "speed at which a foot that has not met the ground sinks")
+    swing_end_speed: float = _p(0.0, "m/s", -0.5, 0.8, "forward speed of the foot over ground at touchdown")
+    reach: float = _p(0.985, "1", 0.94, 1.0, "longest hip-ankle distance that a foothold may ask for, of the straight leg")
+    swing_kp: float = _p(700.0, "N m/rad", 300.0, 1200.0, "hip stiffness in swing")
+    swing_zeta: float = _p(0.06, "s", 0.03, 0.12, "damping over stiffness in swing")
+    swing_knee: float = _p(0.7, "1", 0.3, 1.2, "knee over hip stiffness in swing")
+    swing_ankle_kp: float = _p(60.0, "N m/rad", 20.0, 150.0, "ankle stiffness in swing")
+    # -- stance foot
+    foot_pitch_kp: float = _p(100.0, "N m/rad", 20.0, 250.0, "servo of the stance foot's pitch")
+    foot_lower_time: float = _p(0.10, "s", 0.04, 0.2, "time in which the landed foot is lowered to flat")
+    heel_rise: float = _p(0.35, "rad", 0.0, 0.8, "pitch of the rear foot when it leaves the ground, heel up")
+    heel_rise_start: float = _p(0.70, "1", 0.5, 1.0, "when in single support the heel begins to rise, of step time")
+    mtp_stance_kp: float = _p(2.0, "N m/rad", 0.5, 30.0, "toe stiffness of a loaded foot")
+    landing_damping: float = _p(10.0, "N m s/rad", 0.0, 25.0, "damping of the lead leg just after touchdown")
+    landing_damping_time: float = _p(0.12, "s", 0.05, 0.3, "time in which it fades")
+    release_share: float = _p(0.06, "1", 0.02, 0.2, "load share at which the rear foot is lifted")
+    transfer_gate: float = _p(0.47, "1", 0.2, 0.9, "load transfer waits here until the lead foot carries load")
+    # -- pelvis, trunk rotation, arms
+    pelvis_rotation: float = _p(0.07, "rad", 0.0, 0.15, "amplitude of pelvic rotation at 1 m/s")
+    thorax_rotation: float = _p(0.07, "rad", 0.0, 0.15, "amplitude of the counter-rotation of the thorax at 1 m/s")
+    arm_swing: float = _p(0.8, "1", 0.0, 1.5, "shoulder flexion per opposite leg's angle")
+    arm_kp: float = _p(25.0, "N m/rad", 5.0, 60.0, "shoulder stiffness")
+    lumbar_kp: float = _p(500.0, "N m/rad", 200.0, 1200.0, "lumbar stiffness")
+    lumbar_flexion: float = _p(0.10, "rad", -0.1, 0.25, "flexion of the lumbar spine")
+    # -- standing, starting, stopping
+    stand_height: float = _p(0.972, "m", 0.955, 0.985, "height of the CoM, standing")
+    stand_cop: float = _p(0.05, "m", 0.02, 0.08, "centre of pressure ahead of the ankles, standing")
+    stand_gain: float = _p(0.8, "1", 0.2, 2.5, "centre of pressure beyond the XCoM, per its deviation")
+    stand_step_margin: float = _p(0.03, "m", -0.03, 0.08, "XCoM outside the support by this much asks for a step")
+    start_time: float = _p(0.28, "s", 0.1, 0.6, "duration of the anticipatory shift before the first step")
+    start_share: float = _p(0.68, "1", 0.5, 0.9, "load share of the first swing foot in that shift")
+    start_cop: float = _p(-0.02, "m", -0.05, 0.04, "centre of pressure in that shift, ahead of the ankles")
+    start_step_time: float = _p(0.55, "s", 0.35, 0.75, "duration of the first step, transfer included")
+    start_transfer: float = _p(0.24, "s", 0.1, 0.5, "duration of the following transfer to the first stance foot")
+
+    @classmethod
+    def load(cls, path: str | Path | None = None) -> Parameters:
+        """Parameters from a TOML file (table ``[parameters]``); the shipped ones without a path.
+
+        Raises:
+            ValueError: an unknown name or a value that is no finite number.
+        """
+        source = files("sandbox.controllers").joinpath("data", "walker.toml") if path is None else Path(path)
+        try:
+            table = tomllib.loads(source.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise ValueError(f"no parameter file {path}: give a TOML file that `sandbox tune` wrote") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise ValueError(f"{path} is not a TOML file: {error}") from None
+        return cls().replace(table.get("parameters", {}))
+
+    def replace(self, changes: dict[str, Any]) -> Parameters:
+        """A copy with some values changed. Raises ValueError for an unknown name (naming the nearest) or value."""
+        names = {f.name for f in dataclasses.fields(self)}
+        for name, value in changes.items():
+            if name not in names:
+                from sandbox.config import nearest  # layers: config lies below controllers
+
+                raise ValueError(f"unknown parameter {name!r}{nearest(name, names)}")
+            if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+                raise ValueError(f"parameter {name} = {value!r} is not a finite number")
+        return dataclasses.replace(self, **{k: float(v) for k, v in changes.items()})
+
+    @property
+    def hash(self) -> str:
+        """First 12 hex digits of the SHA-256 of all values: names a parameter set in recordings."""
+        text = ",".join(f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self))
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def scaled(self, anatomy: Anatomy) -> NDArray[np.void]:
+        """Record array (1,) of the values for a body: lengths by leg length, times by its square root, gains by mass."""
+        length = anatomy.leg_length / REFERENCE.leg_length
+        time = length**0.5
+        mass = anatomy.mass / REFERENCE.mass
+        out = np.zeros(1, PARAMETERS_DTYPE)
+        for f in dataclasses.fields(self):
+            a, b, c = _DIMENSIONS[f.metadata["unit"]]
+            out[0][f.name] = getattr(self, f.name) * length**a * time**b * mass**c
+        return out
+
+
+PARAMETERS_DTYPE = np.dtype((np.record, [(f.name, "f8") for f in dataclasses.fields(Parameters)]))

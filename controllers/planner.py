@@ -1,0 +1,535 @@
+"""The procedural gait planner: from movement intent and body state to footholds, swing path, pelvis and pose targets.
+
+One planner drives both plants. It owns the gait's phase, but not the contacts: a step ends when the plant reports that the
+swing foot carries load, and the planner's own time of touchdown is only a prediction that is recorded beside the event.
+
+The step is thought of as a linear inverted pendulum whose pivot, the centre of pressure, travels along the foot::
+
+    d = c - p(t),  d'' = omega^2 d,  omega^2 = g / height
+
+At speed v with step time T the CoM advances s = v T a step and the pressure c_p T along the foot, so that d runs from -D to D
+with D = (s - c_p T) / 2, ending at the nominal speed c_p + omega D coth(omega T / 2). The foothold puts the next pivot D
+ahead of where the CoM is predicted to be, plus a gain on the predicted speed error (Hof 2008; Coros et al. 2010 blend the
+same terms). Load moves from foot to foot over the double support, which to the pendulum is a switch in its middle.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sandbox.bodies.anatomy import Anatomy
+from sandbox.compiled import kernel
+from sandbox.controllers.parameters import REFERENCE, Parameters
+
+GRAVITY = 9.81  # [m/s^2]
+
+STAND, START, WALK = 0, 1, 2  # plan.mode
+DOUBLE, SINGLE = 0, 1  # plan.phase
+
+KLAW_STEP = 0.004  # step length over (cadence [1/min] x height), Bruderlin & Calvert 1989
+LOWEST_SPEED = 0.05  # [m/s] below this the speed law of cadence is held, and a walker with no command may stop
+FREEZE = 0.85  # share of swing after which the foothold is no longer changed
+EARLIEST_TOUCHDOWN = 0.55  # share of swing before which ground contact is a stumble, not a touchdown
+STOP_SPEED = 0.22  # [m/s] CoM speed below which standing can take over
+STOP_SPREAD = 0.16  # [m] fore-aft distance of the feet below which standing can take over
+SINK_LIMIT = 0.06  # [m] how far below the expected ground a swing foot searches for it
+
+BODY_DTYPE = np.dtype(
+    (
+        np.record,
+        [(name, "f8") for name in ("mass", "leg", "thigh", "shank", "ankle_height", "heel", "ball", "toe", "hip_half", "length", "time")],
+    )
+)
+
+PLAN_DTYPE = np.dtype(
+    (
+        np.record,
+        [
+            # intent
+            ("heading", "f8"),
+            ("heading_rate", "f8"),
+            ("speed", "f8"),  # slewed command [m/s]
+            ("speed_integral", "f8"),
+            ("speed_mean", "f8"),  # of the last step
+            # gait phase
+            ("mode", "i8"),
+            ("phase", "i8"),
+            ("swing", "i8"),  # foot that swings, or will swing next
+            ("steps", "i8"),
+            ("phase_start", "f8"),
+            ("touchdown", "f8", (2,)),  # time of each foot's last touchdown
+            ("touchdown_pitch", "f8", (2,)),
+            ("lift_off", "f8"),
+            ("step_time", "f8"),
+            ("step_end", "f8"),  # predicted touchdown
+            ("release", "f8"),  # predicted lift-off
+            ("transfer", "f8"),  # share of the load transfer done
+            ("transfer_time", "f8"),
+            ("step_start_com", "f8", (3,)),
+            # ground
+            ("ground", "f8", (2,)),  # height under each foot [m]
+            ("slope", "f8"),  # rise over forward distance
+            # targets
+            ("share", "f8", (2,)),  # of the body's load, per foot
+            ("cop", "f8", (2,)),  # ahead of the ankle of the flat foot [m]
+            ("cop_side", "f8", (2,)),  # to the right [m]
+            ("foot_pitch", "f8", (2,)),
+            ("foot_pitch_rate", "f8", (2,)),
+            ("swing_position", "f8", (3,)),
+            ("swing_velocity", "f8", (3,)),
+            ("swing_acceleration", "f8", (3,)),
+            ("swing_pitch", "f8"),
+            ("swing_pitch_rate", "f8"),
+            ("swing_pitch_acceleration", "f8"),
+            ("swing_yaw", "f8"),
+            ("swing_lift", "f8"),
+            ("swing_yaw_start", "f8"),
+            ("foothold", "f8", (3,)),
+            ("foothold_yaw", "f8"),
+            ("height", "f8"),
+            ("height_base", "f8"),
+            ("height_rate", "f8"),
+            ("height_acceleration", "f8"),
+            ("pelvis_yaw", "f8"),
+            ("pelvis_yaw_rate", "f8"),
+            ("thorax_yaw", "f8"),  # relative to the pelvis
+            ("lean", "f8"),
+            ("shoulder", "f8", (2,)),
+            ("elbow", "f8", (2,)),
+        ],
+    )
+)
+
+
+class GaitPlanner:
+    """Footholds, swing path, pelvis and pose targets for one body.
+
+    Args:
+        anatomy: the body; parameters are scaled to it.
+        parameters: of the reference body.
+
+    Attributes:
+        plan: (1,) record array of ``PLAN_DTYPE``: phase and targets, refilled by :meth:`update`.
+    """
+
+    def __init__(self, anatomy: Anatomy, parameters: Parameters) -> None:
+        self.anatomy = anatomy
+        self.parameters = parameters.scaled(anatomy)
+        self.body = body_record(anatomy)
+        self.plan = np.zeros(1, PLAN_DTYPE)
+
+    def reset(self, observation: NDArray[np.void], heading: float = 0.0) -> None:
+        """Start over, standing in the observed pose."""
+        self.plan[:] = np.zeros(1, PLAN_DTYPE)
+        _reset(observation, self.plan, self.parameters, heading)
+
+    def update(self, observation: NDArray[np.void], speed: float, heading_rate: float, dt: float) -> NDArray[np.void]:
+        """Advance the plan by ``dt`` [s] towards the command (speed [m/s], heading rate [rad/s])."""
+        _update(observation, self.plan, self.parameters, self.body, speed, heading_rate, dt)
+        return self.plan
+
+
+def body_record(anatomy: Anatomy) -> NDArray[np.void]:
+    """Lengths [m] and mass [kg] that the planner needs, and the Froude scales of length and time to the reference body."""
+    out = np.zeros(1, BODY_DTYPE)
+    length = anatomy.leg_length / REFERENCE.leg_length
+    out[0] = (
+        anatomy.mass, anatomy.leg_length, anatomy.length("thigh"), anatomy.length("shank"), anatomy.ankle_height,
+        anatomy.heel_behind_ankle, anatomy.ball_ahead_of_ankle, anatomy.toe_ahead_of_ankle, anatomy.hip_half_spacing,
+        length, length**0.5,
+    )  # fmt: skip
+    return out
+
+
+@kernel
+def clamp(value, low, high):
+    """``value`` limited to ``low``..``high``."""
+    return min(max(value, low), high)
+
+
+@kernel
+def step_time_law(speed, factor, longest, length, time):
+    """Step time [s] at a speed [m/s]: the KLAW law at the reference height, Froude-scaled, times ``factor``."""
+    v = max(speed * time / length, LOWEST_SPEED)
+    cadence = math.sqrt(60 * v / (KLAW_STEP * 1.74))
+    return min(factor * time * 60 / cadence, longest)
+
+
+@kernel
+def quintic(p, v, a, goal, goal_velocity, duration, dt):
+    """Position, velocity, acceleration after ``dt`` on the minimum-jerk path to ``goal`` in ``duration`` [s]."""
+    T = duration
+    c3 = (20 * (goal - p) - (8 * goal_velocity + 12 * v) * T - 3 * a * T * T) / (2 * T**3)
+    c4 = (30 * (p - goal) + (14 * goal_velocity + 16 * v) * T + 3 * a * T * T) / (2 * T**4)
+    c5 = (12 * (goal - p) - 6 * (goal_velocity + v) * T - a * T * T) / (2 * T**5)
+    x = p + dt * (v + dt * (0.5 * a + dt * (c3 + dt * (c4 + dt * c5))))
+    xd = v + dt * (a + dt * (3 * c3 + dt * (4 * c4 + dt * 5 * c5)))
+    xdd = a + dt * (6 * c3 + dt * (12 * c4 + dt * 20 * c5))
+    return x, xd, xdd
+
+
+@kernel
+def ankle_above_sole(pitch, body):
+    """Height of the ankle above the lowest point of a straight foot at ``pitch`` (toes up positive) [m]."""
+    s, c = math.sin(pitch), math.cos(pitch)
+    return max(body.heel * s, -body.ball * s, -body.toe * s) + body.ankle_height * c
+
+
+@kernel
+def _reset(observation, plan, parameters, heading):
+    o, s, k = observation[0], plan[0], parameters[0]
+    s.mode = STAND
+    s.swing = 1
+    s.heading = heading
+    s.pelvis_yaw = heading
+    s.height = k.stand_height
+    s.height_base = k.stand_height
+    s.step_time = k.step_time_max
+    for i in range(2):
+        s.share[i] = 0.5
+        s.cop[i] = k.stand_cop
+        s.ground[i] = o.sole_low[i]
+        s.touchdown[i] = o.time - 10.0
+    for i in range(3):
+        s.step_start_com[i] = o.com[i]
+
+
+@kernel
+def _cop_range(k, b, speed):
+    """Centre of pressure ahead of the ankle at the start and the end of a step [m]."""
+    middle = 0.5 * (k.cop_start + k.cop_end)
+    half = 0.5 * (k.cop_end - k.cop_start) + k.cop_travel_speed * (speed - b.length / b.time)
+    half = max(half, 0.0)
+    return max(middle - half, -0.8 * b.heel), min(middle + half, b.toe - 0.1 * b.ball)
+
+
+@kernel
+def _stand(o, s, k, b, omega):
+    """Load shares and pressure that bring the XCoM back over the feet. Returns how far it lies outside support [m]."""
+    fy = math.cos(s.heading)
+    fx = -math.sin(s.heading)
+    xi_x = o.com[0] + o.com_velocity[0] / omega
+    xi_y = o.com[1] + o.com_velocity[1] / omega
+    dx, dy = o.ankle[1, 0] - o.ankle[0, 0], o.ankle[1, 1] - o.ankle[0, 1]
+    dd = max(dx * dx + dy * dy, 1e-4)
+    ref_x = 0.5 * (o.ankle[0, 0] + o.ankle[1, 0]) + k.stand_cop * fx
+    ref_y = 0.5 * (o.ankle[0, 1] + o.ankle[1, 1]) + k.stand_cop * fy
+    px = xi_x + k.stand_gain * (xi_x - ref_x)
+    py = xi_y + k.stand_gain * (xi_y - ref_y)
+    share = ((px - ref_x) * dx + (py - ref_y) * dy) / dd + 0.5
+    # what is left once the shares have done their part, along the feet
+    ahead = k.stand_cop + (px - ref_x - (share - 0.5) * dx) * fx + (py - ref_y - (share - 0.5) * dy) * fy
+    xi_share = ((xi_x - ref_x) * dx + (xi_y - ref_y) * dy) / dd + 0.5
+    xi_ahead = k.stand_cop + (xi_x - ref_x - (xi_share - 0.5) * dx) * fx + (xi_y - ref_y - (xi_share - 0.5) * dy) * fy
+    spread = math.sqrt(dd)
+    outside = max(xi_ahead - (b.toe - 0.02), -b.heel + 0.015 - xi_ahead, (xi_share - 1.0) * spread - 0.02, -xi_share * spread - 0.02)
+    share = clamp(share, 0.02, 0.98)
+    s.share[0] = 1 - share
+    s.share[1] = share
+    for i in range(2):
+        s.cop[i] = clamp(ahead, -b.heel + 0.012, b.toe - 0.03)
+        s.cop_side[i] = 0.0
+        s.foot_pitch[i] = 0.0
+        s.foot_pitch_rate[i] = 0.0
+    return outside
+
+
+@kernel
+def _begin_transfer(o, s, k, swing, duration, done):
+    """Double support in which the load leaves foot ``swing``; ``done`` of it has moved already."""
+    s.mode = WALK
+    s.phase = DOUBLE
+    s.swing = swing
+    s.phase_start = o.time
+    s.transfer = done
+    s.transfer_time = duration
+    s.release = o.time + (1 - done) * duration
+
+
+@kernel
+def _begin_swing(o, s, k, b):
+    i = s.swing
+    s.phase = SINGLE
+    s.phase_start = o.time
+    s.lift_off = o.time
+    planned = s.touchdown[1 - i] + s.step_time
+    s.step_end = max(planned, o.time + 0.55 * s.step_time)
+    for j in range(3):
+        s.swing_position[j] = o.ankle[i, j]
+        s.swing_velocity[j] = o.ankle_velocity[i, j]
+        s.swing_acceleration[j] = 0.0
+        s.foothold[j] = o.ankle[i, j]
+    s.swing_pitch = o.foot_pitch[i]
+    s.swing_pitch_rate = clamp(o.foot_pitch_rate[i], -4.0, 4.0)
+    s.swing_pitch_acceleration = 0.0
+    s.swing_yaw_start = o.foot_yaw[i]
+    s.swing_yaw = o.foot_yaw[i]
+    s.swing_lift = o.ankle[i, 2] - (s.ground[i] + ankle_above_sole(o.foot_pitch[i], b))
+
+
+@kernel
+def _place_foot(o, s, k, b, omega, speed):
+    """Foothold of the swing foot from the predicted motion of the CoM (the law of the module's docstring)."""
+    i = s.swing
+    stance = 1 - i
+    side = 2.0 * i - 1.0  # +1 right
+    fx, fy = -math.sin(s.heading), math.cos(s.heading)
+    rx, ry = fy, -fx
+    remaining = max(s.step_end - o.time, 0.0) + 0.5 * k.double_support * s.step_time
+    start, end = _cop_range(k, b, speed)
+    travel = (end - start) / s.step_time
+    # stance pivot now
+    ax = o.ankle[stance, 0] - o.com[0]
+    ay = o.ankle[stance, 1] - o.com[1]
+    pivot_f = ax * fx + ay * fy + s.cop[stance]
+    pivot_r = ax * rx + ay * ry + s.cop_side[stance]
+    v_f = o.com_velocity[0] * fx + o.com_velocity[1] * fy
+    v_r = o.com_velocity[0] * rx + o.com_velocity[1] * ry
+    ch, sh = math.cosh(omega * remaining), math.sinh(omega * remaining)
+    d = -pivot_f
+    d_rate = v_f - travel
+    x_td = pivot_f + travel * remaining + d * ch + d_rate / omega * sh
+    v_td = travel + omega * d * sh + d_rate * ch
+    reach = 0.5 * (speed - travel) * s.step_time
+    nominal = travel + omega * reach / math.tanh(0.5 * omega * s.step_time)
+    forward = x_td + reach + k.foothold_speed_gain * (v_td - nominal) / omega + k.foothold_offset - start
+    lat = -pivot_r
+    y_td = pivot_r + lat * ch + v_r / omega * sh
+    w_td = omega * lat * sh + v_r * ch
+    lateral = y_td + k.lateral_gain * w_td / omega + side * k.lateral_offset + k.turn_gain * speed * s.heading_rate / (omega * omega)
+    # no crossing of the stance leg, no foothold out of reach of the hip
+    gap = side * (lateral - (ax * rx + ay * ry))
+    lateral = ax * rx + ay * ry + side * clamp(gap, 1.1 * b.hip_half, 0.55 * b.leg)
+    forward = clamp(forward, -0.45 * b.leg, 0.62 * b.leg)
+    s.foothold[0] = o.com[0] + forward * fx + lateral * rx
+    s.foothold[1] = o.com[1] + forward * fy + lateral * ry
+    ahead = (s.foothold[0] - o.ankle[stance, 0]) * fx + (s.foothold[1] - o.ankle[stance, 1]) * fy
+    s.foothold[2] = s.ground[stance] + s.slope * ahead
+    # a foothold beyond the leg's reach would pull the body down: bring it in along the direction of travel
+    hip_f = x_td - 0.5 * k.double_support * s.step_time * v_td
+    drop = o.hip[i, 2] - (s.foothold[2] + ankle_above_sole(k.landing_pitch, b))
+    longest = k.reach * (b.thigh + b.shank)
+    room = math.sqrt(max(longest * longest - drop * drop, 0.01))
+    excess = forward - (hip_f + room)
+    if excess > 0:
+        s.foothold[0] -= excess * fx
+        s.foothold[1] -= excess * fy
+    s.foothold_yaw = s.heading + s.heading_rate * 0.5 * s.step_time - side * k.toe_out
+
+
+@kernel
+def _swing_path(o, s, k, b, dt):
+    """Advance the swing target by one tick on its way to the foothold."""
+    i = s.swing
+    left = s.step_end - o.time
+    fx, fy = -math.sin(s.heading), math.cos(s.heading)
+    end_v = k.swing_end_speed
+    if left > 2.5 * dt:
+        for j in range(2):
+            goal_v = end_v * (fx if j == 0 else fy)
+            x, v, a = quintic(s.swing_position[j], s.swing_velocity[j], s.swing_acceleration[j], s.foothold[j], goal_v, left, dt)
+            s.swing_position[j] = x
+            s.swing_velocity[j] = v
+            s.swing_acceleration[j] = a
+        early = max(left - 0.1 * (s.step_end - s.lift_off), 2.5 * dt)  # the foot is ready a little before the ground
+        x, v, a = quintic(s.swing_pitch, s.swing_pitch_rate, s.swing_pitch_acceleration, k.landing_pitch + s.slope, 0.0, early, dt)
+        s.swing_pitch = x
+        s.swing_pitch_rate = v
+        s.swing_pitch_acceleration = a
+    else:
+        for j in range(2):
+            s.swing_velocity[j] = 0.0
+            s.swing_acceleration[j] = 0.0
+        s.swing_pitch_rate = 0.0
+        s.swing_pitch_acceleration = 0.0
+    phase = (o.time - s.lift_off) / (s.step_end - s.lift_off)
+    if phase < k.clearance_peak:
+        lift = k.clearance * math.sin(0.5 * math.pi * phase / k.clearance_peak) ** 2
+    elif phase < 1.0:
+        lift = k.clearance * math.cos(0.5 * math.pi * (phase - k.clearance_peak) / (1 - k.clearance_peak)) ** 2
+    else:
+        lift = -min(k.landing_speed * (o.time - s.step_end), SINK_LIMIT * b.length)
+    fade = max(0.0, 1 - phase / 0.5)
+    mix = clamp(phase, 0.0, 1.0)
+    ground = s.ground[i] + (s.foothold[2] - s.ground[i]) * mix
+    z = ground + lift + ankle_above_sole(s.swing_pitch, b) + s.swing_lift * fade * fade
+    s.swing_velocity[2] = (z - s.swing_position[2]) / dt
+    s.swing_position[2] = z
+    turn = math.sin(0.5 * math.pi * mix) ** 2
+    s.swing_yaw = s.swing_yaw_start + turn * (s.foothold_yaw - s.swing_yaw_start)
+
+
+@kernel
+def _stance_foot(o, s, k, b, i, speed, transfer_time):
+    """Pressure and pitch of a foot that carries load."""
+    since = o.time - s.touchdown[i]
+    start, end = _cop_range(k, b, speed)
+    s.cop[i] = start + (end - start) * clamp(since / s.step_time, 0.0, 1.0)
+    side = 2.0 * i - 1.0
+    s.cop_side[i] = -side * k.cop_medial
+    lowered = clamp(1 - since / k.foot_lower_time, 0.0, 1.0)
+    pitch = s.touchdown_pitch[i] * lowered * lowered
+    rate = -2 * s.touchdown_pitch[i] * lowered / k.foot_lower_time
+    rise = k.heel_rise_start * s.step_time
+    span = max(s.step_time + transfer_time - rise, 0.05)
+    u = clamp((since - rise) / span, 0.0, 1.2)
+    scale = min(1.0, speed * b.time / b.length)
+    if u > 0:
+        pitch -= k.heel_rise * scale * u * u
+        rate -= 2 * k.heel_rise * scale * u / span
+    s.foot_pitch[i] = pitch + s.slope
+    s.foot_pitch_rate[i] = rate
+
+
+@kernel
+def _update(observation, plan, parameters, body, speed_command, heading_rate, dt):
+    o, s, k, b = observation[0], plan[0], parameters[0], body[0]
+    omega = math.sqrt(GRAVITY / k.com_height)
+    t = o.time
+    walking = s.mode != STAND
+    s.speed += clamp(speed_command - s.speed, -k.speed_slew * dt, k.speed_slew * dt) if walking else -s.speed
+    s.heading_rate += clamp((heading_rate if walking else 0.0) - s.heading_rate, -1.0 * dt, 1.0 * dt)
+    s.heading += s.heading_rate * dt
+    fx, fy = -math.sin(s.heading), math.cos(s.heading)
+    speed = max(s.speed + s.speed_integral, 0.0) if s.speed > LOWEST_SPEED else 0.0
+    lateral_speed = abs(o.com_velocity[0] * fy - o.com_velocity[1] * fx)
+
+    if s.mode == STAND:
+        outside = _stand(o, s, k, b, omega)
+        if speed_command > LOWEST_SPEED:
+            s.mode = START
+            s.phase_start = t
+            s.speed_integral = 0.0
+            back0 = o.ankle[0, 0] * fx + o.ankle[0, 1] * fy
+            back1 = o.ankle[1, 0] * fx + o.ankle[1, 1] * fy
+            s.swing = 0 if back0 < back1 - 0.02 else 1
+            s.step_time = k.start_step_time
+        elif outside > k.stand_step_margin:
+            swing = 0 if s.share[1] > 0.5 else 1
+            s.step_time = 0.75 * k.step_time_max
+            s.touchdown[1 - swing] = t
+            s.touchdown_pitch[1 - swing] = 0.0
+            _begin_transfer(o, s, k, swing, 0.10 * b.time, s.share[1 - swing])
+    elif s.mode == START:
+        done = clamp((t - s.phase_start) / (0.4 * k.start_time), 0.0, 1.0)
+        i = s.swing
+        s.share[i] = 0.5 + (k.start_share - 0.5) * done
+        s.share[1 - i] = 1 - s.share[i]
+        for j in range(2):
+            s.cop[j] = k.stand_cop + (k.start_cop - k.stand_cop) * done
+            s.foot_pitch[j] = 0.0
+            s.foot_pitch_rate[j] = 0.0
+        if t - s.phase_start >= k.start_time:
+            s.touchdown[1 - i] = t
+            s.touchdown_pitch[1 - i] = 0.0
+            _begin_transfer(o, s, k, i, k.start_transfer, s.share[1 - i])
+            for j in range(3):
+                s.step_start_com[j] = o.com[j]
+
+    if s.mode == WALK:
+        i = s.swing
+        lead = 1 - i
+        total = max(o.load[0] + o.load[1], 0.2 * b.mass * GRAVITY)
+        if s.phase == DOUBLE:
+            carried = o.load[lead] / total
+            rate = 1.0 / s.transfer_time
+            if s.transfer > k.transfer_gate and carried < 0.6 * k.transfer_gate:
+                rate *= 0.1
+            s.transfer = min(1.0, s.transfer + rate * dt)
+            s.share[lead] = s.transfer
+            s.share[i] = 1 - s.transfer
+            _stance_foot(o, s, k, b, lead, speed, s.transfer_time)
+            _stance_foot(o, s, k, b, i, speed, s.transfer_time)
+            ended = o.load[i] < k.release_share * total and s.transfer > 0.6
+            late = t - s.phase_start > k.double_support_timeout * s.transfer_time
+            if ended or (late and s.transfer >= 1.0):
+                s.share[lead] = 1.0
+                s.share[i] = 0.0
+                _begin_swing(o, s, k, b)
+        else:
+            s.share[lead] = 1.0
+            s.share[i] = 0.0
+            _stance_foot(o, s, k, b, lead, speed, s.transfer_time)
+            if o.load[lead] > 0.3 * b.mass * GRAVITY and o.foot_pitch[lead] < 0.1 + s.slope and o.foot_pitch[lead] > s.slope - 0.1:
+                s.ground[lead] += clamp(o.sole_low[lead] - s.ground[lead], -0.5 * dt, 0.5 * dt)
+            swung = (t - s.lift_off) / (s.step_end - s.lift_off)
+            if swung < FREEZE:
+                if swung < 0.6:
+                    excess = lateral_speed - k.early_step_speed
+                    if excess > 0:
+                        nominal = max(s.touchdown[lead] + s.step_time, s.lift_off + 0.55 * s.step_time)
+                        s.step_end = max(nominal - k.early_step_gain * excess * s.step_time, t + 0.4 * s.step_time * (1 - swung))
+                _place_foot(o, s, k, b, omega, speed)
+            _swing_path(o, s, k, b, dt)
+            if o.contact[i] == 1 and swung > EARLIEST_TOUCHDOWN:
+                s.touchdown[i] = t
+                s.touchdown_pitch[i] = clamp(o.foot_pitch[i], -0.1, 0.5)
+                ahead = (o.ankle[i, 0] - o.ankle[lead, 0]) * fx + (o.ankle[i, 1] - o.ankle[lead, 1]) * fy
+                s.ground[i] = o.sole_low[i]
+                rise = (s.ground[i] - s.ground[lead]) / max(ahead, 0.2 * b.leg)
+                s.slope += 0.4 * (clamp(rise, -0.2, 0.2) - s.slope)
+                taken = t - max(s.touchdown[lead], s.phase_start - s.step_time)
+                advanced = (o.com[0] - s.step_start_com[0]) * fx + (o.com[1] - s.step_start_com[1]) * fy
+                if s.steps > 0:
+                    s.speed_mean = advanced / max(taken, 0.1)
+                    s.speed_integral = clamp(
+                        s.speed_integral + k.speed_integral * (s.speed - s.speed_mean) * taken,
+                        -0.25 * b.length / b.time,
+                        0.25 * b.length / b.time,
+                    )
+                for j in range(3):
+                    s.step_start_com[j] = o.com[j]
+                s.steps += 1
+                s.step_time = step_time_law(max(speed, 0.0), k.step_time_factor, k.step_time_max, b.length, b.time)
+                com_speed = math.sqrt(o.com_velocity[0] ** 2 + o.com_velocity[1] ** 2)
+                if (
+                    speed_command <= LOWEST_SPEED
+                    and s.speed <= LOWEST_SPEED
+                    and com_speed < STOP_SPEED * b.length / b.time
+                    and abs(ahead) < STOP_SPREAD * b.length
+                ):
+                    s.mode = STAND
+                    s.swing = lead
+                else:
+                    _begin_transfer(o, s, k, lead, k.double_support * s.step_time, 0.0)
+
+    # height of the CoM, pelvis, arms
+    if s.mode == WALK:
+        psi = (t - s.touchdown[1 - s.swing]) / s.step_time
+        base = k.com_height
+        bounce = k.com_bounce * min(1.0, speed * b.time / b.length)
+        w = 2 * math.pi / s.step_time
+        angle = 2 * math.pi * (psi - 0.5 * k.double_support)
+        up = -bounce * math.cos(angle)
+        s.height_rate = bounce * w * math.sin(angle)
+        s.height_acceleration = bounce * w * w * math.cos(angle) if psi < 1.1 else 0.0
+        lead_side = 1.0 - 2.0 * s.swing  # +1 where the right foot leads
+        swing_through = clamp(psi, 0.0, 1.0)
+        amplitude = k.pelvis_rotation * min(1.5, speed * b.time / b.length)
+        s.pelvis_yaw = s.heading + lead_side * amplitude * math.cos(math.pi * swing_through)
+        s.pelvis_yaw_rate = s.heading_rate - lead_side * amplitude * math.pi / s.step_time * math.sin(math.pi * swing_through)
+        s.thorax_yaw = (
+            -lead_side * (amplitude + k.thorax_rotation * min(1.5, speed * b.time / b.length)) * math.cos(math.pi * swing_through)
+        )
+        s.lean = k.trunk_lean * min(1.5, speed * b.time / b.length)
+    else:
+        base = k.stand_height
+        up = 0.0
+        s.height_rate = 0.0
+        s.height_acceleration = 0.0
+        s.pelvis_yaw = s.heading
+        s.pelvis_yaw_rate = 0.0
+        s.thorax_yaw = 0.0
+        s.lean = 0.0
+    s.height_base += clamp(base - s.height_base, -0.08 * dt, 0.08 * dt)
+    ground = s.share[0] * s.ground[0] + s.share[1] * s.ground[1]
+    s.height = ground + s.height_base + up
+    for i in range(2):
+        other = 1 - i
+        leg = ((o.ankle[other, 0] - o.hip[other, 0]) * fx + (o.ankle[other, 1] - o.hip[other, 1]) * fy) / b.leg
+        swing_arm = k.arm_swing * leg * min(1.0, 0.3 + speed * b.time / b.length) if s.mode == WALK else 0.0
+        s.shoulder[i] = swing_arm - 0.05
+        s.elbow[i] = 0.3 + 0.5 * max(swing_arm, 0.0)

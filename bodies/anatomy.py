@@ -177,6 +177,11 @@ class Anatomy:
         return HIP_HALF_SPACING * self.height
 
     @property
+    def foot_half_width(self) -> float:
+        """From the centre line of the sole to its edge, at the ball [m]."""
+        return FOOT_HALF_WIDTH * self.length("foot")
+
+    @property
     def heel_behind_ankle(self) -> float:
         return ANKLE_BEHIND * self.length("foot")
 

@@ -1,0 +1,259 @@
+"""The run loop: a planner, a plant and a scene, tick by tick, into a recording."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from sandbox.bodies.anatomy import Anatomy
+from sandbox.bodies.kinematics import points_in_world
+from sandbox.config import nearest
+from sandbox.controllers.parameters import Parameters
+from sandbox.controllers.planner import SINGLE, WALK, GaitPlanner
+from sandbox.mechanics import extrapolated_com
+from sandbox.plants.base import Fall, Plant, standing_pose
+from sandbox.recording import Extras, Recorder, Recording, make_header
+from sandbox.scenes.scene import Options, Scene, build
+from sandbox.scenes.terrain import Terrain
+from sandbox.state import BodyState
+
+RECORD_RATE = 120  # [Hz]
+PLANTS = {"bullet": "PyBullet: torques, gravity, contact", "kinematic": "the plan itself, with pinned stance feet"}
+
+
+def make_plant(name: str, anatomy: Anatomy, terrain: Terrain) -> Plant:
+    """The plant of a name. Raises ValueError for an unknown one."""
+    if name == "bullet":
+        from sandbox.plants.bullet import BulletPlant
+
+        return BulletPlant(anatomy, terrain)
+    if name == "kinematic":
+        from sandbox.plants.kinematic import KinematicPlant
+
+        return KinematicPlant(anatomy, terrain)
+    raise ValueError(f"unknown plant {name!r}{nearest(name, PLANTS)}")
+
+
+class Simulation:
+    """One walker in one scene.
+
+    Args:
+        scene: what to do.
+        anatomy, parameters: of the walker; the shipped ones by default.
+        plant: name, see :data:`PLANTS`.
+        seed: of the perturbed start.
+        params_name: what the parameters are called in the recording.
+
+    Attributes:
+        planner, plant, recorder: the parts, for those who look inside.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        anatomy: Anatomy | None = None,
+        plant: str = "bullet",
+        parameters: Parameters | None = None,
+        seed: int = 0,
+        params_name: str = "walker",
+    ) -> None:
+        self.scene = scene
+        self.anatomy = anatomy or Anatomy()
+        self.parameters = parameters or Parameters.load()
+        self.seed = seed
+        self.plant = make_plant(plant, self.anatomy, scene.terrain)
+        self.planner = GaitPlanner(self.anatomy, self.parameters)
+        self._plant_name, self._params_name = plant, params_name
+        rows = 1.0 / (RECORD_RATE * self.plant.dt)
+        self._every = round(rows)
+        if abs(rows - self._every) > 1e-9:
+            raise ValueError(
+                f"a recording row of 1/{RECORD_RATE} s is {rows:g} plant steps of {self.plant.dt:g} s: choose a rate that is a multiple of {RECORD_RATE} Hz"
+            )
+        self.reset()
+
+    def reset(self) -> None:
+        """Set the walker down, and start a new recording."""
+        plant, a = self.plant, self.anatomy
+        plant.reset(standing_pose(a, self.parameters.lumbar_flexion, self.seed))
+        self.planner.reset(plant.observe())
+        plant.predicted = self._predicted
+        self._steps_seen = 0
+        self._ticks = 0
+        self._pushing: set[int] = set()
+        self._cpu = time.process_time()
+        n = len(a.joints)
+        self._row = BodyState(n)
+        s = plant.state
+        for name in ("q", "qd", "root_position", "root_quaternion", "root_velocity", "root_angular_velocity", "pressure", "contact"):
+            setattr(self._row, name, getattr(s, name))
+        self._points = np.zeros((len(a.points), 3))
+        dt = plant.dt
+        self.recorder = Recorder(
+            make_header(
+                plant=self._plant_name,
+                stance="kinematic",
+                scene=self.scene.name,
+                body={
+                    "mass_kg": a.mass,
+                    "height_m": a.height,
+                    "sex": a.sex,
+                    "leg_m": a.leg_length,
+                    "foot_half_width_m": a.foot_half_width,
+                },
+                command=dict(self.scene.settings),
+                seed=self.seed,
+                joint_names=[j.name for j in a.joints],
+                point_names=list(a.points),
+                body_names=[link.name for link in a.links],
+                joint_max_torque=[j.max_torque for j in a.joints],
+                settings={
+                    "plant_rate_hz": 1.0 / dt,
+                    "record_rate_hz": RECORD_RATE,
+                    "seconds": self.scene.seconds,
+                    "slope_rad": self.scene.terrain.slope,
+                    "boxes": [[b.x, b.y, b.half_x, b.half_y, b.height] for b in self.scene.terrain.boxes],
+                    "friction": self.scene.terrain.friction,
+                },
+                params={"name": self._params_name, "hash": self.parameters.hash},
+            ),
+            rows=int(self.scene.seconds * RECORD_RATE) + 2,
+        )
+
+    @property
+    def time(self) -> float:
+        """[s] since reset."""
+        return self.plant.state.time
+
+    @property
+    def fall(self) -> Fall | None:
+        return self.plant.fall
+
+    def _predicted(self, foot: int, touchdown: bool) -> float:
+        """When the planner expects an event of a foot [s]; NaN where it expects none."""
+        s = self.planner.plan[0]
+        if s.mode != WALK or s.swing != foot:
+            return math.nan
+        if touchdown:
+            return float(s.step_end) if s.phase == SINGLE else math.nan
+        return float(s.release)
+
+    def tick(self) -> None:
+        """One plant step under the scene's command and pushes."""
+        now = self.time
+        command = self.scene.command_at(now)
+        self._push(now)
+        self.advance(command.speed, command.heading_rate)
+
+    def advance(self, speed: float, heading_rate: float) -> None:
+        """One plant step under a command: speed [m/s], heading rate [rad/s]."""
+        plant, planner = self.plant, self.planner
+        observation = plant.observe()
+        planner.update(observation, speed, heading_rate, plant.dt)
+        plant.follow(planner)
+        self._ticks += 1
+        state, row, plan = plant.state, self._row, planner.plan[0]
+        row.tau += state.tau
+        row.sole_force += state.sole_force
+        if state.events:
+            row.events.extend(state.events)
+            state.events.clear()
+        if plan.steps != self._steps_seen:
+            self._steps_seen = int(plan.steps)
+            self.recorder.foothold(state.time, int(1 - plan.swing), plan.foothold.tolist(), float(plan.foothold_yaw))
+        if self._ticks % self._every == 0:
+            self._record(speed, heading_rate)
+
+    def _record(self, speed: float, heading_rate: float) -> None:
+        row, plan = self._row, self.planner.plan[0]
+        observer, tree = self.plant.observer, self.plant.observer.tree
+        observation = self.plant.observe()[0]
+        row.time = self.time
+        row.tau /= self._every
+        row.sole_force /= self._every
+        points_in_world(tree.point_link, tree.point, observer.link_r, observer.link_p, self._points)
+        ground = plan.share[0] * plan.ground[0] + plan.share[1] * plan.ground[1]
+        height = max(float(observation.com[2] - ground), 0.1)
+        xcom = np.array([0.0, 0.0, ground])
+        xcom[:2] = extrapolated_com(observation.com, observation.com_velocity, height)
+        self.recorder.append(
+            row, Extras(self._points, observation.com, observation.com_velocity, xcom, (speed, heading_rate), float(plan.heading))
+        )
+        row.tau[:] = 0.0
+        row.sole_force[:] = 0.0
+        row.events.clear()
+
+    def _push(self, now: float) -> None:
+        for k, push in enumerate(self.scene.pushes):
+            if not push.time <= now + 1e-9 < push.time + push.duration:
+                continue
+            angle = float(self.planner.plan[0].heading) + push.direction
+            force = push.force * np.array([-math.sin(angle), math.cos(angle), 0.0])
+            self.plant.push(force, push.link)
+            if k not in self._pushing:
+                self._pushing.add(k)
+                self.recorder.push(now, push.duration, force, push.link)
+
+    def recording(self) -> Recording:
+        """What has been recorded up to now."""
+        fall = self.fall
+        return self.recorder.finish(
+            fall={"fell": fall is not None, "time_s": fall.time if fall else None, "cause": fall.cause if fall else None},
+            cpu={"total_s": time.process_time() - self._cpu, "engine_s": getattr(self.plant, "engine_seconds", None)},
+        )
+
+    def close(self) -> None:
+        """Release the plant."""
+        self.plant.close()
+
+
+def run(
+    scene: str | Scene,
+    *,
+    plant: str = "bullet",
+    speed: float = 1.0,
+    heading_rate: float = 0.0,
+    seconds: float | None = None,
+    seed: int = 0,
+    anatomy: Anatomy | None = None,
+    parameters: Parameters | None = None,
+    params_name: str = "walker",
+    options: Options | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Recording:
+    """Run a scene to its end or to the fall, and return the recording.
+
+    Args:
+        scene: a name (see ``sandbox list``) or a :class:`Scene`, for which speed, heading_rate and seconds are ignored.
+        plant: ``bullet`` or ``kinematic``.
+        progress: called with the simulated time [s] about ten times a simulated second.
+
+    Ctrl-C ends the run, and the recording up to that moment is returned with ``header["interrupted"]`` set.
+    """
+    if isinstance(scene, str):
+        o = options or Options(speed=speed, heading_rate=heading_rate, seconds=seconds, seed=seed)
+        scene = build(scene, o)
+        seed = o.seed
+    simulation = Simulation(scene, anatomy, plant, parameters, seed, params_name)
+    simulation.plant.timed = True
+    ticks = round(scene.seconds / simulation.plant.dt)
+    tenth = max(1, round(0.1 / simulation.plant.dt))
+    interrupted = False
+    try:
+        for k in range(ticks):
+            simulation.tick()
+            if simulation.fall is not None:
+                break
+            if progress is not None and k % tenth == 0:
+                progress(simulation.time)
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        recording = simulation.recording()
+        simulation.close()
+    if interrupted:
+        recording.header["interrupted"] = True
+    return recording

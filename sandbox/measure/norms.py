@@ -23,6 +23,13 @@ WBDS_STRIDE, WBDS_EXPONENT = 2.217, 0.246
 KLAW_STEP = 0.004
 KLAW_MAX_CADENCE = 182.0  # [steps/min]
 
+# By contact, over 95 strides of two adults at 1.21-1.29 m/s (CMU motion capture database, subjects 35 and 16).
+PEOPLE_STANCE, PEOPLE_DOUBLE_SUPPORT = 0.617, 0.232
+# Mean curves of children at free speed, Froude number 0.18 (Schwartz, Rozumalski, Trost 2008, J Biomech 41:1639): vertical
+# ground force at landing peak, valley and push-off peak [body weights]; peak ankle moment [N m/kg].
+PEOPLE_FORCE = (1.10, 0.79, 1.08)
+PEOPLE_PUSH_OFF = 1.2
+
 
 @dataclass(frozen=True)
 class Band:

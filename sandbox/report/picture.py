@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sandbox.measure import Gait, cycle_curves, gait_report, leg_angles, young_adults
 from sandbox.measure.cycle import Cycle, resample
 from sandbox.measure.forces import middle_times, vertical_force
+from sandbox.measure.norms import PEOPLE_DOUBLE_SUPPORT, PEOPLE_FORCE, PEOPLE_PUSH_OFF, PEOPLE_STANCE
 from sandbox.recording import Recording
 from sandbox.report.figure import LEFT_COLOUR, RIGHT_COLOUR, SIDE_COLOURS, Part, body_parts, outline
 from sandbox.state import ContactState
@@ -18,10 +19,11 @@ from sandbox.state import ContactState
 Array = NDArray[np.float64]
 
 FIGURES = 11  # every 10 % of a stride
-SIDE_SPACING, FRONT_SPACING = 0.86, 0.86  # [m] between neighbouring figures
+TALL = 2.02  # [m]: height of a row of figures, for a body of 1.74 m
 INK, FAINT = "#22272e", "#8a929c"
 BAND_COLOUR = "#c9cfd6"
 LOADED = 0.03  # of body weight: a part of the sole that carries more is drawn as in contact
+SHOWN_FORCE = 0.1  # of body weight: a smaller force is no longer than the head of its arrow
 # Order in which limbs are painted in the side view, seen from the right.
 PAINT = {"left": 0, "middle": 1, "right": 2}
 
@@ -43,7 +45,7 @@ def save_picture(recording: Recording, path: str | Path, title: str | None = Non
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    style = {
+    style: Any = {
         "font.family": "DejaVu Sans",
         "font.size": 9,
         "axes.edgecolor": FAINT,
@@ -76,7 +78,7 @@ def _compose(figure: Any, gait: Gait, title: str | None) -> None:
     report = gait_report(gait)
     stride = _typical(gait.strides)
     grid = figure.add_gridspec(
-        4, 3, left=0.055, right=0.985, top=0.925, bottom=0.05, hspace=0.34, wspace=0.2, height_ratios=(2.45, 2.3, 2.0, 2.0)
+        4, 3, left=0.055, right=0.985, top=0.91, bottom=0.045, hspace=0.36, wspace=0.2, height_ratios=(2.5, 2.15, 1.95, 1.95)
     )
     header = gait.recording.header
     body = header["body"]
@@ -96,12 +98,12 @@ def _compose(figure: Any, gait: Gait, title: str | None) -> None:
     times = _instants(gait, stride)
     side_view, front_view = figure.add_subplot(grid[0, :]), figure.add_subplot(grid[1, :])
     labels = [f"{p} %" for p in range(0, 101, 10)] if stride else [f"{t:.2f} s" for t in times]
-    _figures(side_view, gait, times, "side", labels)
+    spacing = _figures(side_view, gait, times, "side", labels)
     _figures(front_view, gait, times, "front", [""] * len(times))
     side_view.set_title("One stride of the right foot, seen from the right" if stride else "The last second, seen from the right")
     front_view.set_title("Seen from the front")
     if stride:
-        _phase_bar(side_view, gait, stride)
+        _phase_bar(side_view, gait, stride, spacing)
 
     panels = [figure.add_subplot(grid[2, i]) for i in range(3)]
     _joint_curves(panels, gait, report)
@@ -131,15 +133,18 @@ def _instants(gait: Gait, stride: Cycle | None) -> Array:
 # -- the body ------------------------------------------------------------------------------------------------------------
 
 
-def _figures(axes: Any, gait: Gait, times: Array, view: str, labels: list[str]) -> None:
-    """A row of bodies on a line of ground."""
+def _figures(axes: Any, gait: Gait, times: Array, view: str, labels: list[str]) -> float:
+    """A row of bodies on a line of ground, as wide as the picture; returns the distance between them [m]."""
     from matplotlib.collections import PolyCollection
 
     recording = gait.recording
     rows = np.clip(np.searchsorted(recording.time, times), 0, len(recording) - 1)
     forward, right = (np.mean(v[rows[0] : rows[-1] + 1], axis=0) for v in gait.facing)
     across, depth = (forward, right) if view == "side" else (-right, forward)
-    spacing = SIDE_SPACING if view == "side" else FRONT_SPACING
+    scale = float(recording.header["body"]["height_m"]) / 1.74
+    low, high = (-0.3 if view == "side" else -0.05) * scale, (TALL - 0.12) * scale
+    box = axes.get_window_extent()
+    spacing = (high - low) * box.width / box.height / (len(times) + 0.1)
     parts = body_parts(recording, rows)
     centre = recording.point("mid_hip")[rows]
     # Each body stands at its own place along the row; height is height over the lowest point of the soles in the stride.
@@ -154,17 +159,18 @@ def _figures(axes: Any, gait: Gait, times: Array, view: str, labels: list[str]) 
             if part.name == "shoulders" and view == "side":
                 continue
             polygons.append(outline(np.array(a), np.array(b), (part.radius[0] * wide**0.8, part.radius[1] * wide**0.8)))
-            colours.append(_shade(part, depth, i, view))
+            colours.append(_shade(part, view))
     axes.axhline(0, color=INK, lw=1.0, zorder=0)
     axes.add_collection(PolyCollection(polygons, facecolors=colours, edgecolors="white", linewidths=0.6))
     if view == "side" and recording.has("ground_force"):
         _force_lines(axes, recording, rows, forward, centre, spacing, ground)
     for i, label in enumerate(labels):
         axes.text(i * spacing, -0.09, label, ha="center", va="top", fontsize=9)
-    axes.set_xlim(-0.62 * spacing, (len(times) - 0.4) * spacing)
-    axes.set_ylim(-0.3 if view == "side" else -0.05, 1.86 * float(recording.header["body"]["height_m"]) / 1.74)
+    axes.set_xlim(-0.55 * spacing, (len(times) - 0.45) * spacing)
+    axes.set_ylim(low, high)
     axes.set_aspect("equal", adjustable="box", anchor="W")
     axes.set_axis_off()
+    return float(spacing)
 
 
 def _straight(centre: Array, forward: Array, i: int) -> Array:
@@ -186,7 +192,7 @@ def _sorted_parts(parts: list[Part], i: int, depth: Array, view: str) -> list[Pa
     return sorted(parts, key=key)
 
 
-def _shade(part: Part, depth: Array, i: int, view: str) -> tuple[float, float, float]:
+def _shade(part: Part, view: str) -> tuple[float, float, float]:
     """Colour of a part; what is far away is paler."""
     from matplotlib.colors import to_rgb
 
@@ -199,13 +205,13 @@ def _shade(part: Part, depth: Array, i: int, view: str) -> tuple[float, float, f
     return tuple(channel + (1 - channel) * far for channel in (red, green, blue))  # type: ignore[return-value]
 
 
-def _force_lines(axes: Any, recording: Recording, rows: Array, forward: Array, centre: Array, spacing: float, ground: float) -> None:
+def _force_lines(axes: Any, recording: Recording, rows: NDArray[Any], forward: Array, centre: Array, spacing: float, ground: float) -> None:
     """Ground reaction of each foot, from its centre of pressure; a body weight is 0.9 m long."""
     weight = 9.81 * float(recording.header["body"]["mass_kg"])
     for i, row in enumerate(rows):
         for foot, colour in ((0, LEFT_COLOUR), (1, RIGHT_COLOUR)):
             force, at = recording.ground_force[row, foot], recording.centre_of_pressure[row, foot]
-            if force[2] < LOADED * weight or not np.isfinite(at).all():
+            if force[2] < SHOWN_FORCE * weight or not np.isfinite(at).all():
                 continue
             x, z = float((at - centre[i]) @ forward) + i * spacing, float(at[2] - ground)
             dx, dz = (0.9 * float(f) / weight for f in (force @ forward, force[2]))
@@ -218,9 +224,9 @@ def _force_lines(axes: Any, recording: Recording, rows: Array, forward: Array, c
             )
 
 
-def _phase_bar(axes: Any, gait: Gait, stride: Cycle) -> None:
+def _phase_bar(axes: Any, gait: Gait, stride: Cycle, spacing: float) -> None:
     """Stance of both feet under the bodies, 0 to 100 %."""
-    span = (FIGURES - 1) * SIDE_SPACING
+    span = (FIGURES - 1) * spacing
     for foot, y, colour in ((1, -0.225, RIGHT_COLOUR), (0, -0.275, LEFT_COLOUR)):
         contacts = gait.events.feet[foot]
         for a, b in zip(contacts.start, contacts.end, strict=True):
@@ -297,10 +303,11 @@ def _force(axes: Any, gait: Gait, stride: Cycle | None) -> None:
             axes.fill_between(percent, mean[:, foot] - sd[:, foot], mean[:, foot] + sd[:, foot], color=colour, alpha=0.2, lw=0)
             axes.plot(percent, mean[:, foot], color=colour, lw=1.8)
         axes.plot(percent, mean.sum(axis=1), color=FAINT, lw=1.0, ls=(0, (2, 2)))
-        axes.text(1, mean.sum(axis=1)[0] + 0.03, "both", color=FAINT, fontsize=8, va="bottom")
+        top = int(np.argmax(mean[30:, :].sum(axis=1))) + 30
+        axes.text(percent[top], mean[top].sum() + 0.02, "both", color=FAINT, fontsize=8, ha="center", va="bottom")
         _cycle_axis(axes)
     axes.set_ylabel("body weights")
-    axes.set_ylim(0, max(1.5, axes.get_ylim()[1]))
+    axes.set_ylim(0, max(1.6, axes.get_ylim()[1]))
 
 
 def _contact(axes: Any, gait: Gait, stride: Cycle | None) -> None:
@@ -370,29 +377,32 @@ def _figures_table(axes: Any, report: dict[str, Any]) -> None:
         return "–" if value is None else text.format(value * factor)
 
     low, high = report["cadence_klaw_spm"], report["cadence_wbds_spm"]
+    knee = young_adults().knee.mean_deg
+    landing, valley, push_off = PEOPLE_FORCE
     rows = [
         ("cadence", show("cadence_spm", "{:.0f} /min"), f"{low:.0f}–{high:.0f}" if low is not None else ""),
-        ("stride / leg", show("stride_leg", "{:.2f}"), show("stride_wbds_leg", "{:.2f}")),
-        ("stance", show("stance_fraction", "{:.0f} %", 100), "62 %"),
-        ("double support, both", show("double_support_fraction", "{:.0f} %", 100), "24 %"),
-        ("knee: loading, mid-stance", f"{show('knee_loading_deg', '{:.0f}')}, {show('knee_midstance_deg', '{:.0f}°')}", "16, 3°"),
-        ("knee: swing", show("knee_swing_deg", "{:.0f}°"), "62°"),
-        ("force peaks, valley", _peaks(report), "1.1, 1.1, 0.8"),
-        ("heel first, toe last", f"{show('heel_first_share', '{:.0f}', 100)}, {show('toe_last_share', '{:.0f} %', 100)}", ""),
-        ("push-off moment", show("push_off_moment_nmpkg", "{:.2f} N m/kg"), "1.5"),
-        ("foot slip a step", show("foot_slip_m", "{:.1f} mm", 1000), ""),
-        ("lateral margin", show("margin_lateral_m", "{:.0f} mm", 1000), ""),
+        ("stride over leg length", show("stride_leg", "{:.2f}"), show("stride_wbds_leg", "{:.2f}")),
+        ("stance", show("stance_fraction", "{:.0f} %", 100), f"{100 * PEOPLE_STANCE:.0f} %"),
+        ("double support, both", show("double_support_fraction", "{:.0f} %", 100), f"{100 * PEOPLE_DOUBLE_SUPPORT:.0f} %"),
+        (
+            "knee: loading, mid-stance, swing",
+            f"{show('knee_loading_deg', '{:.0f}')}  {show('knee_midstance_deg', '{:.0f}')}  {show('knee_swing_deg', '{:.0f}°')}",
+            f"{knee[5:26].max():.0f}  {knee[25:51].min():.0f}  {knee.max():.0f}°",
+        ),
+        (
+            "force: peak, valley, peak",
+            f"{show('grf_landing_bw', '{:.2f}')}  {show('grf_valley_bw', '{:.2f}')}  {show('grf_push_off_bw', '{:.2f}')}",
+            f"{landing:.1f}  {valley:.1f}  {push_off:.1f}",
+        ),
+        ("heel first, toe last", f"{show('heel_first_share', '{:.0f}', 100)}  {show('toe_last_share', '{:.0f} %', 100)}", ""),
+        ("ankle moment at push-off", show("push_off_moment_nmpkg", "{:.2f} N m/kg"), f"{PEOPLE_PUSH_OFF:.1f}"),
+        ("foot slip in a stance", show("foot_slip_m", "{:.1f} mm", 1000), ""),
+        ("lateral margin of stability", show("margin_lateral_m", "{:.0f} mm", 1000), ""),
         ("cost of transport", show("cost_of_transport", "{:.2f}"), ""),
     ]
-    axes.text(0.99, 1.0, "people", ha="right", va="bottom", color=FAINT, fontsize=8.5, transform=axes.transAxes)
+    axes.text(1.0, 1.02, "people", ha="right", va="bottom", color=FAINT, fontsize=8.5, transform=axes.transAxes)
     for i, (name, value, people) in enumerate(rows):
-        y = 0.95 - i * 0.088
-        axes.text(0.0, y, name, va="center", transform=axes.transAxes, fontsize=9)
-        axes.text(0.78, y, value, va="center", ha="right", transform=axes.transAxes, fontsize=9, fontweight="bold")
-        axes.text(0.99, y, people, va="center", ha="right", color=FAINT, transform=axes.transAxes, fontsize=9)
-
-
-def _peaks(report: dict[str, Any]) -> str:
-    if report["grf_landing_bw"] is None:
-        return "–"
-    return f"{report['grf_landing_bw']:.2f}, {report['grf_push_off_bw']:.2f}, {report['grf_valley_bw']:.2f}"
+        y = 0.95 - i * 0.094
+        axes.text(0.0, y, name, va="center", transform=axes.transAxes, fontsize=8.5)
+        axes.text(0.78, y, value, va="center", ha="right", transform=axes.transAxes, fontsize=8.5, fontweight="bold")
+        axes.text(1.0, y, people, va="center", ha="right", color=FAINT, transform=axes.transAxes, fontsize=8.5)

@@ -179,7 +179,7 @@ def _installed(distribution: str) -> str | None:
 
 def _extra_of(requirement: Requirement) -> str:
     """The extra that a marker of the form ``extra == "view"`` asks for."""
-    names = metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or []
+    names: list[str] = metadata.metadata(DISTRIBUTION).get_all("Provides-Extra") or []
     return next(name for name in names if requirement.marker is not None and requirement.marker.evaluate({"extra": name}))
 
 
@@ -262,9 +262,10 @@ def _renderer() -> list[Finding]:
 
 
 def _five_second_walk() -> list[Finding]:
+    from sandbox.measure import summary as summarise
     from sandbox.simulation import run
 
-    summary = run("walk", plant="bullet", speed=1.0, seconds=WALK_SECONDS, seed=0).summary()
+    summary = summarise(run("walk", plant="bullet", speed=1.0, seconds=WALK_SECONDS, seed=0))
     if summary["fell"]:
         detail = f"fell after {summary['survived_s']:.1f} s: {summary['fall_cause']}"
         return [Finding("five-second walk", False, detail, "compare the versions above with those it was tested with")]

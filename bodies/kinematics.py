@@ -197,6 +197,38 @@ def centre_of_mass(
 
 
 @kernel
+def angular_momentum(
+    mass: Array, com: Array, inertia: Array, link_r: Array, link_p: Array, link_v: Array, link_w: Array, c: Array, v: Array, out: Array
+) -> None:
+    """Angular momentum (3,) [kg m^2/s] about the whole body's CoM ``c``, which moves at ``v``; the outputs of :func:`forward` go in."""
+    for i in range(3):
+        out[i] = 0.0
+    for k in range(mass.shape[0]):
+        m = mass[k]
+        r = link_r[k]
+        w0, w1, w2 = link_w[k, 0], link_w[k, 1], link_w[k, 2]
+        x = r[0, 0] * com[k, 0] + r[0, 1] * com[k, 1] + r[0, 2] * com[k, 2]
+        y = r[1, 0] * com[k, 0] + r[1, 1] * com[k, 1] + r[1, 2] * com[k, 2]
+        z = r[2, 0] * com[k, 0] + r[2, 1] * com[k, 1] + r[2, 2] * com[k, 2]
+        d0, d1, d2 = link_p[k, 0] + x - c[0], link_p[k, 1] + y - c[1], link_p[k, 2] + z - c[2]
+        u0 = link_v[k, 0] + w1 * z - w2 * y - v[0]
+        u1 = link_v[k, 1] + w2 * x - w0 * z - v[1]
+        u2 = link_v[k, 2] + w0 * y - w1 * x - v[2]
+        out[0] += m * (d1 * u2 - d2 * u1)
+        out[1] += m * (d2 * u0 - d0 * u2)
+        out[2] += m * (d0 * u1 - d1 * u0)
+        # spin, in the link's own axes and back
+        l0 = r[0, 0] * w0 + r[1, 0] * w1 + r[2, 0] * w2
+        l1 = r[0, 1] * w0 + r[1, 1] * w1 + r[2, 1] * w2
+        l2 = r[0, 2] * w0 + r[1, 2] * w1 + r[2, 2] * w2
+        s0 = inertia[k, 0, 0] * l0 + inertia[k, 0, 1] * l1 + inertia[k, 0, 2] * l2
+        s1 = inertia[k, 1, 0] * l0 + inertia[k, 1, 1] * l1 + inertia[k, 1, 2] * l2
+        s2 = inertia[k, 2, 0] * l0 + inertia[k, 2, 1] * l1 + inertia[k, 2, 2] * l2
+        for i in range(3):
+            out[i] += r[i, 0] * s0 + r[i, 1] * s1 + r[i, 2] * s2
+
+
+@kernel
 def knee_for_distance(upper: float, lower: float, distance: float) -> tuple[float, float]:
     """Knee flexion and the angle between thigh and hip-ankle line [rad] for a hip-ankle distance [m].
 

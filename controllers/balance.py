@@ -35,7 +35,7 @@ from sandbox.controllers.planner import DOUBLE, GRAVITY, STAND, WALK, GaitPlanne
 from sandbox.state import BodyState
 
 CONTACT_MASS = 60.0  # [kg] on the reference body, of a fully loaded foot
-LOOK_AHEAD = 1e-3  # [s] step of the finite difference that gives the swing joints' speed
+LOOK_AHEAD = 2e-3  # [s] step of the finite difference that gives the swing joints' speed
 FZ_RANGE = (0.15, 2.2)  # vertical force asked for, in body weights
 STANCE_KD = 2.0  # [N m s/rad] residual damping of a force-controlled joint (hip, knee)
 # Stiffness of the joints that hold a pose, reference body [N m/rad], and damping time kd / kp [s].
@@ -200,12 +200,24 @@ def _pose_targets(s, k, scale, arm, kp, kd, target, rate):
 
 
 @kernel
-def _swing_targets(o, s, k, i, scale, first, thigh, shank, link_w, kp, kd, target, rate):
+def _bring_within(hip, ankle, longest):
+    """Move an ankle target that is out of reach horizontally towards the hip: it keeps its height, and the knee its bend."""
+    dx, dy, dz = ankle[0] - hip[0], ankle[1] - hip[1], ankle[2] - hip[2]
+    flat = math.sqrt(dx * dx + dy * dy)
+    room = math.sqrt(max(longest * longest - dz * dz, 1e-4))
+    if flat > room:
+        ankle[0] = hip[0] + dx * room / flat
+        ankle[1] = hip[1] + dy * room / flat
+
+
+@kernel
+def _swing_targets(o, s, k, i, scale, first, thigh, shank, link_w, kp, kd, target, rate, acceleration):
     """The leg that swings: inverse kinematics now and a moment later."""
     side = 2.0 * i - 1.0
     foot = np.empty((3, 3))
     now = np.empty(7)
     later = np.empty(7)
+    before = np.empty(7)
     pelvis = np.empty((3, 3))
     hip = np.empty(3)
     ankle = np.empty(3)
@@ -214,19 +226,24 @@ def _swing_targets(o, s, k, i, scale, first, thigh, shank, link_w, kp, kd, targe
         ankle[j] = s.swing_position[j]
         for m in range(3):
             pelvis[j, m] = o.pelvis[j, m]
+    _bring_within(hip, ankle, k.reach * (thigh + shank))
     foot_rotation(s.swing_yaw, s.swing_pitch, 0.0, foot)
     solve_leg(pelvis, hip, ankle, foot, s.swing_yaw, thigh, shank, side, now)
     w0, w1, w2 = link_w[0, 0], link_w[0, 1], link_w[0, 2]
-    for m in range(3):
-        x, y, z = pelvis[0, m], pelvis[1, m], pelvis[2, m]
-        pelvis[0, m] += LOOK_AHEAD * (w1 * z - w2 * y)
-        pelvis[1, m] += LOOK_AHEAD * (w2 * x - w0 * z)
-        pelvis[2, m] += LOOK_AHEAD * (w0 * y - w1 * x)
-    for j in range(3):
-        hip[j] += LOOK_AHEAD * o.hip_velocity[i, j]
-        ankle[j] += LOOK_AHEAD * s.swing_velocity[j]
-    foot_rotation(s.swing_yaw, s.swing_pitch + LOOK_AHEAD * s.swing_pitch_rate, 0.0, foot)
-    solve_leg(pelvis, hip, ankle, foot, s.swing_yaw, thigh, shank, side, later)
+    for sign in (-1.0, 1.0):
+        d = sign * LOOK_AHEAD
+        for m in range(3):
+            x, y, z = o.pelvis[0, m], o.pelvis[1, m], o.pelvis[2, m]
+            pelvis[0, m] = x + d * (w1 * z - w2 * y)
+            pelvis[1, m] = y + d * (w2 * x - w0 * z)
+            pelvis[2, m] = z + d * (w0 * y - w1 * x)
+        for j in range(3):
+            hip[j] = o.hip[i, j] + d * o.hip_velocity[i, j]
+            ankle[j] = s.swing_position[j] + d * (s.swing_velocity[j] + 0.5 * d * s.swing_acceleration[j])
+        pitch = s.swing_pitch + d * (s.swing_pitch_rate + 0.5 * d * s.swing_pitch_acceleration)
+        _bring_within(hip, ankle, k.reach * (thigh + shank))
+        foot_rotation(s.swing_yaw, pitch, 0.0, foot)
+        solve_leg(pelvis, hip, ankle, foot, s.swing_yaw, thigh, shank, side, later if sign > 0 else before)
     for j in range(7):
         if j < 2:
             stiff, zeta = k.swing_kp, k.swing_zeta
@@ -243,7 +260,8 @@ def _swing_targets(o, s, k, i, scale, first, thigh, shank, link_w, kp, kd, targe
         kp[first + j] = stiff
         kd[first + j] = zeta * stiff
         target[first + j] = now[j]
-        rate[first + j] = clamp((later[j] - now[j]) / LOOK_AHEAD, -15.0, 15.0)
+        rate[first + j] = clamp((later[j] - before[j]) / (2 * LOOK_AHEAD), -15.0, 15.0)
+        acceleration[j] = clamp((later[j] - 2 * now[j] + before[j]) / (LOOK_AHEAD * LOOK_AHEAD), -150.0, 150.0)
 
 
 @kernel
@@ -297,13 +315,19 @@ def _torques(
     for j in range(n):
         tau[j] = bias[index[j]]
 
+    acceleration = np.zeros(7)
     force = np.empty(3)
     point = np.empty(3)
     root = o.pelvis
     for i in range(2):
         first = leg[i]
         if swinging and i == s.swing:
-            _swing_targets(o, s, k, i, scale, first, b.thigh, b.shank, link_w, kp, kd, target, rate)
+            _swing_targets(o, s, k, i, scale, first, b.thigh, b.shank, link_w, kp, kd, target, rate, acceleration)
+            for j in range(6):
+                t = 0.0
+                for m in range(6):
+                    t += mass_matrix[index[first + j], index[first + m]] * acceleration[m]
+                tau[first + j] += k.swing_feed_forward * t
             continue
         share = s.share[i]
         side = 2.0 * i - 1.0

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sandbox.bodies.anatomy import Anatomy
 from sandbox.bodies.inertia import Array
-from sandbox.bodies.kinematics import Tree, centre_of_mass, forward, point_in_world, quaternion_to_matrix
+from sandbox.bodies.kinematics import Tree, angular_momentum, centre_of_mass, forward, point_in_world, quaternion_to_matrix
 from sandbox.compiled import kernel
 from sandbox.state import BodyState
 
@@ -26,6 +26,7 @@ OBSERVATION_DTYPE = np.dtype(
             ("time", "f8"),
             ("com", "f8", (3,)),
             ("com_velocity", "f8", (3,)),
+            ("angular_momentum", "f8", (3,)),  # about the CoM
             ("upper_com", "f8", (3,)),  # of everything but the legs, relative to mid-hip
             ("upper_com_velocity", "f8", (3,)),
             ("pelvis", "f8", (3, 3)),
@@ -78,7 +79,7 @@ class Observer:
         _observe(
             state.time, state.root_position, state.root_quaternion, state.root_velocity, state.root_angular_velocity,
             state.q, state.qd, load, contact,
-            t.parent, t.axis, t.origin, t.mass, t.com, self._upper_mass, t.leg, self.sole, self._toe_tip,
+            t.parent, t.axis, t.origin, t.mass, t.com, t.inertia, self._upper_mass, t.leg, self.sole, self._toe_tip,
             self._root_r, self.link_r, self.link_p, self.link_v, self.link_w, self.joint_a, self.record,
         )  # fmt: skip
         return self.record
@@ -93,7 +94,7 @@ def sole_points(anatomy: Anatomy) -> Array:
 @kernel
 def _observe(
     time, position, quaternion, velocity, omega, q, qd, load, contact,
-    parent, axis, origin, mass, com, upper_mass, leg, sole, toe_tip,
+    parent, axis, origin, mass, com, inertia, upper_mass, leg, sole, toe_tip,
     root_r, link_r, link_p, link_v, link_w, joint_a, record,
 ):  # fmt: skip
     o = record[0]
@@ -101,6 +102,7 @@ def _observe(
     quaternion_to_matrix(quaternion, root_r)
     forward(position, root_r, velocity, omega, q, qd, parent, axis, origin, link_r, link_p, link_v, link_w, joint_a)
     centre_of_mass(mass, com, link_r, link_p, link_v, link_w, 0, o.com, o.com_velocity)
+    angular_momentum(mass, com, inertia, link_r, link_p, link_v, link_w, o.com, o.com_velocity, o.angular_momentum)
     centre_of_mass(upper_mass, com, link_r, link_p, link_v, link_w, 0, o.upper_com, o.upper_com_velocity)
     for i in range(3):
         o.upper_com[i] -= position[i]

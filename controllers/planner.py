@@ -76,6 +76,8 @@ PLAN_DTYPE = np.dtype(
             ("share", "f8", (2,)),  # of the body's load, per foot
             ("cop", "f8", (2,)),  # ahead of the ankle of the flat foot [m]
             ("cop_side", "f8", (2,)),  # to the right [m]
+            ("cop_shift", "f8"),  # of the stance foot's pressure, forward [m]
+            ("cop_side_shift", "f8"),  # and to the right [m]
             ("foot_pitch", "f8", (2,)),
             ("foot_pitch_rate", "f8", (2,)),
             ("swing_position", "f8", (3,)),
@@ -207,6 +209,13 @@ def _cop_range(k, b, speed):
 
 
 @kernel
+def _bounce(k, b, speed, step_time):
+    """Amplitude of the CoM's rise and fall [m]: a leg's arc falls with the square of the step."""
+    step = speed * step_time / (0.65 * b.length)
+    return k.com_bounce * min(step * step, 1.6)
+
+
+@kernel
 def _stand(o, s, k, b, omega):
     """Load shares and pressure that bring the XCoM back over the feet. Returns how far it lies outside support [m]."""
     fy = math.cos(s.heading)
@@ -253,6 +262,8 @@ def _begin_transfer(o, s, k, swing, duration, done):
 def _begin_swing(o, s, k, b):
     i = s.swing
     s.phase = SINGLE
+    s.cop_shift = 0.0
+    s.cop_side_shift = 0.0
     s.phase_start = o.time
     s.lift_off = o.time
     planned = s.touchdown[1 - i] + s.step_time
@@ -281,36 +292,53 @@ def _place_foot(o, s, k, b, omega, speed):
     remaining = max(s.step_end - o.time, 0.0) + 0.5 * k.double_support * s.step_time
     start, end = _cop_range(k, b, speed)
     travel = (end - start) / s.step_time
-    # stance pivot now
+    # the planned pivot, as it would be without the shift of the pressure that this function adds
     ax = o.ankle[stance, 0] - o.com[0]
     ay = o.ankle[stance, 1] - o.com[1]
-    pivot_f = ax * fx + ay * fy + s.cop[stance]
-    pivot_r = ax * rx + ay * ry + s.cop_side[stance]
-    v_f = o.com_velocity[0] * fx + o.com_velocity[1] * fy
-    v_r = o.com_velocity[0] * rx + o.com_velocity[1] * ry
+    stance_r = ax * rx + ay * ry
+    pivot_f = ax * fx + ay * fy + s.cop[stance] - s.cop_shift
+    pivot_r = stance_r + s.cop_side[stance] - s.cop_side_shift
+    # Angular momentum, most of it the swing leg's, is lent by the ground as horizontal force and given back at touchdown:
+    # v - L / (M h) is what moves like a pendulum's speed.
+    lever = k.momentum_share / (b.mass * k.com_height)
+    v_f = o.com_velocity[0] * fx + o.com_velocity[1] * fy - lever * (o.angular_momentum[0] * rx + o.angular_momentum[1] * ry)
+    v_r = o.com_velocity[0] * rx + o.com_velocity[1] * ry + lever * (o.angular_momentum[0] * fx + o.angular_momentum[1] * fy)
     ch, sh = math.cosh(omega * remaining), math.sinh(omega * remaining)
-    d = -pivot_f
     d_rate = v_f - travel
-    x_td = pivot_f + travel * remaining + d * ch + d_rate / omega * sh
-    v_td = travel + omega * d * sh + d_rate * ch
+    x_td = pivot_f + travel * remaining - pivot_f * ch + d_rate / omega * sh
+    v_td = travel - omega * pivot_f * sh + d_rate * ch
+    y_td = pivot_r - pivot_r * ch + v_r / omega * sh
+    w_td = -omega * pivot_r * sh + v_r * ch
+    # what a periodic gait would have at touchdown
     reach = 0.5 * (speed - travel) * s.step_time
     nominal = travel + omega * reach / math.tanh(0.5 * omega * s.step_time)
+    growth = math.exp(omega * s.step_time)
+    turn = k.turn_gain * speed * s.heading_rate / (omega * omega)
+    wanted = stance_r + side * k.step_width * growth / (1 + growth)
+    # shift the pressure, as far as the foot reaches, so that the XCoM gets there
+    gain = max(math.exp(omega * remaining) - 1, 0.5)
+    too_far = x_td - (pivot_f + travel * remaining) - reach + (v_td - nominal) / omega
+    s.cop_shift = clamp(k.cop_speed_gain * too_far / gain, -k.cop_shift_max, k.cop_shift_max)
+    s.cop_side_shift = clamp(k.cop_lateral_gain * (y_td + w_td / omega - wanted) / gain, -k.cop_side_max, k.cop_side_max)
+    x_td += s.cop_shift * (1 - ch)
+    v_td -= omega * s.cop_shift * sh
+    y_td += s.cop_side_shift * (1 - ch)
+    w_td -= omega * s.cop_side_shift * sh
+    # and step where the rest is mended
     forward = x_td + reach + k.foothold_speed_gain * (v_td - nominal) / omega + k.foothold_offset - start
-    lat = -pivot_r
-    y_td = pivot_r + lat * ch + v_r / omega * sh
-    w_td = omega * lat * sh + v_r * ch
-    lateral = y_td + k.lateral_gain * w_td / omega + side * k.lateral_offset + k.turn_gain * speed * s.heading_rate / (omega * omega)
+    lateral = stance_r + side * k.step_width + k.lateral_gain * (y_td + w_td / omega - wanted) + turn
     # no crossing of the stance leg, no foothold out of reach of the hip
-    gap = side * (lateral - (ax * rx + ay * ry))
-    lateral = ax * rx + ay * ry + side * clamp(gap, 1.1 * b.hip_half, 0.55 * b.leg)
+    gap = side * (lateral - stance_r)
+    lateral = stance_r + side * clamp(gap, 1.1 * b.hip_half, 0.55 * b.leg)
     forward = clamp(forward, -0.45 * b.leg, 0.62 * b.leg)
     s.foothold[0] = o.com[0] + forward * fx + lateral * rx
     s.foothold[1] = o.com[1] + forward * fy + lateral * ry
     ahead = (s.foothold[0] - o.ankle[stance, 0]) * fx + (s.foothold[1] - o.ankle[stance, 1]) * fy
     s.foothold[2] = s.ground[stance] + s.slope * ahead
     # a foothold beyond the leg's reach would pull the body down: bring it in along the direction of travel
-    hip_f = x_td - 0.5 * k.double_support * s.step_time * v_td
-    drop = o.hip[i, 2] - (s.foothold[2] + ankle_above_sole(k.landing_pitch, b))
+    hip_f = x_td - 0.5 * k.double_support * s.step_time * v_td  # x_td lies half a double support after touchdown
+    at_landing = s.height_base - 2 * _bounce(k, b, speed, s.step_time) + s.ground[stance]
+    drop = o.hip[i, 2] + at_landing - o.com[2] - (s.foothold[2] + ankle_above_sole(k.landing_pitch, b))
     longest = k.reach * (b.thigh + b.shank)
     room = math.sqrt(max(longest * longest - drop * drop, 0.01))
     excess = forward - (hip_f + room)
@@ -422,7 +450,12 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
             s.cop[j] = k.stand_cop + (k.start_cop - k.stand_cop) * done
             s.foot_pitch[j] = 0.0
             s.foot_pitch_rate[j] = 0.0
-        if t - s.phase_start >= k.start_time:
+        xi = (o.com[0] + o.com_velocity[0] / omega - 0.5 * (o.ankle[0, 0] + o.ankle[1, 0])) * fy - (
+            o.com[1] + o.com_velocity[1] / omega - 0.5 * (o.ankle[0, 1] + o.ankle[1, 1])
+        ) * fx
+        half = 0.5 * abs((o.ankle[1, 0] - o.ankle[0, 0]) * fy - (o.ankle[1, 1] - o.ankle[0, 1]) * fx)
+        shifted = xi * (1.0 - 2.0 * i) / max(half, 0.02)  # towards the first stance foot
+        if shifted >= k.start_shift or t - s.phase_start >= k.start_time:
             s.touchdown[1 - i] = t
             s.touchdown_pitch[1 - i] = 0.0
             _begin_transfer(o, s, k, i, k.start_transfer, s.share[1 - i])
@@ -453,6 +486,8 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
             s.share[lead] = 1.0
             s.share[i] = 0.0
             _stance_foot(o, s, k, b, lead, speed, s.transfer_time)
+            s.cop[lead] = clamp(s.cop[lead] + s.cop_shift, -b.heel + 0.01, b.toe - 0.02)
+            s.cop_side[lead] += s.cop_side_shift
             if o.load[lead] > 0.3 * b.mass * GRAVITY and o.foot_pitch[lead] < 0.1 + s.slope and o.foot_pitch[lead] > s.slope - 0.1:
                 s.ground[lead] += clamp(o.sole_low[lead] - s.ground[lead], -0.5 * dt, 0.5 * dt)
             swung = (t - s.lift_off) / (s.step_end - s.lift_off)
@@ -500,10 +535,10 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
     if s.mode == WALK:
         psi = (t - s.touchdown[1 - s.swing]) / s.step_time
         base = k.com_height
-        bounce = k.com_bounce * min(1.0, speed * b.time / b.length)
+        bounce = _bounce(k, b, speed, s.step_time)
         w = 2 * math.pi / s.step_time
         angle = 2 * math.pi * (psi - 0.5 * k.double_support)
-        up = -bounce * math.cos(angle)
+        up = -bounce * (1 + math.cos(angle))  # highest at mid-stance
         s.height_rate = bounce * w * math.sin(angle)
         s.height_acceleration = bounce * w * w * math.cos(angle) if psi < 1.1 else 0.0
         lead_side = 1.0 - 2.0 * s.swing  # +1 where the right foot leads

@@ -14,6 +14,7 @@ from sandbox.measure.forces import middle_times, vertical_force
 from sandbox.measure.norms import PEOPLE_DOUBLE_SUPPORT, PEOPLE_FORCE, PEOPLE_PUSH_OFF, PEOPLE_STANCE
 from sandbox.recording import Recording
 from sandbox.report.figure import LEFT_COLOUR, RIGHT_COLOUR, SIDE_COLOURS, Part, body_parts, outline
+from sandbox.report.scene import ground_of
 from sandbox.state import ContactState
 
 Array = NDArray[np.float64]
@@ -147,20 +148,25 @@ def _figures(axes: Any, gait: Gait, times: Array, view: str, labels: list[str]) 
     spacing = (high - low) * box.width / box.height / (len(times) + 0.1)
     parts = body_parts(recording, rows)
     centre = recording.point("mid_hip")[rows]
-    # Each body stands at its own place along the row; height is height over the lowest point of the soles in the stride.
-    ground = min(float(part.start[:, 2].min() - part.radius[0]) for part in parts)
+    # Each body stands at its own place along the row, on the ground where it is; the level of the ground is that of the
+    # lowest sole of the stride.
+    plane = ground_of(recording)
+    soles = [recording.point(name)[rows] for name in recording.header["point_names"] if name.endswith(("heel", "toe_base", "toe_tip"))]
+    ground = plane.height(centre) + min(float((sole[:, 2] - plane.height(sole)).min()) for sole in soles)  # (n,)
+    rise = plane.rise * float(across[1])
     polygons, colours = [], []
     for i in range(len(times)):
         # The front view keeps the sway: its bodies share the middle of the stride.
         origin = centre[i] if view == "side" else _straight(centre, forward, i)
         for part in _sorted_parts(parts, i, depth, view):
-            a, b = ([float((p[i] - origin) @ across) + i * spacing, float(p[i, 2] - ground)] for p in (part.start, part.end))
+            a, b = ([float((p[i] - origin) @ across) + i * spacing, float(p[i, 2] - ground[i])] for p in (part.start, part.end))
             wide = part.wide if view == "front" else 1.0
             if part.name == "shoulders" and view == "side":
                 continue
             polygons.append(outline(np.array(a), np.array(b), (part.radius[0] * wide**0.8, part.radius[1] * wide**0.8)))
             colours.append(_shade(part, view))
-    axes.axhline(0, color=INK, lw=1.0, zorder=0)
+        half = spacing / 2
+        axes.plot([(i * spacing) - half, (i * spacing) + half], [-rise * half, rise * half], color=INK, lw=1.0, zorder=0)
     axes.add_collection(PolyCollection(polygons, facecolors=colours, edgecolors="white", linewidths=0.6))
     if view == "side" and recording.has("ground_force"):
         _force_lines(axes, recording, rows, forward, centre, spacing, ground)
@@ -205,7 +211,7 @@ def _shade(part: Part, view: str) -> tuple[float, float, float]:
     return tuple(channel + (1 - channel) * far for channel in (red, green, blue))  # type: ignore[return-value]
 
 
-def _force_lines(axes: Any, recording: Recording, rows: NDArray[Any], forward: Array, centre: Array, spacing: float, ground: float) -> None:
+def _force_lines(axes: Any, recording: Recording, rows: NDArray[Any], forward: Array, centre: Array, spacing: float, ground: Array) -> None:
     """Ground reaction of each foot, from its centre of pressure; a body weight is 0.9 m long."""
     weight = 9.81 * float(recording.header["body"]["mass_kg"])
     for i, row in enumerate(rows):
@@ -213,7 +219,7 @@ def _force_lines(axes: Any, recording: Recording, rows: NDArray[Any], forward: A
             force, at = recording.ground_force[row, foot], recording.centre_of_pressure[row, foot]
             if force[2] < SHOWN_FORCE * weight or not np.isfinite(at).all():
                 continue
-            x, z = float((at - centre[i]) @ forward) + i * spacing, float(at[2] - ground)
+            x, z = float((at - centre[i]) @ forward) + i * spacing, float(at[2] - ground[i])
             dx, dz = (0.9 * float(f) / weight for f in (force @ forward, force[2]))
             axes.annotate(
                 "",
@@ -248,8 +254,8 @@ def _joint_curves(panels: list[Any], gait: Gait, report: dict[str, Any]) -> None
     recording, norm = gait.recording, young_adults()
     angles = leg_angles(recording)
     percent = np.linspace(0, 100, 101)
-    titles = {"hip": "Hip (thigh against vertical)", "knee": "Knee", "ankle": "Ankle"}
-    for axes, (name, heading) in zip(panels, titles.items(), strict=True):
+    titles = {"hip": "thigh against vertical [°]", "knee": "flexion [°]", "ankle": "dorsiflexion [°]"}
+    for axes, (name, quantity) in zip(panels, titles.items(), strict=True):
         values = np.degrees(getattr(angles, name))
         if gait.strides:
             band = getattr(norm, name)
@@ -266,18 +272,19 @@ def _joint_curves(panels: list[Any], gait: Gait, report: dict[str, Any]) -> None
                 axes.fill_between(percent, mean - sd, mean + sd, color=colour, alpha=0.2, lw=0)
                 axes.plot(percent, mean, color=colour, lw=1.8, label=side)
                 axes.axvline(100 * np.mean([stride.stance_fraction for stride in mine]), color=colour, lw=0.8, ls=(0, (4, 3)))
-            axes.set_title(f"{heading}    RMS {report[f'rms_{name}_deg']:.1f}°, shape {report[f'rms_{name}_shape_deg']:.1f}°")
+            rms = f"RMS {report[f'rms_{name}_deg']:.1f}°, means removed {report[f'rms_{name}_shape_deg']:.1f}°"
+            axes.text(1.0, 1.025, rms, ha="right", va="bottom", fontsize=8.5, transform=axes.transAxes)
             _cycle_axis(axes)
         else:
             shown = gait.rows(gait.end - 5.0, gait.end)
             for foot, colour in ((0, LEFT_COLOUR), (1, RIGHT_COLOUR)):
                 axes.plot(recording.time[shown], values[shown, foot], color=colour, lw=1.4)
-            axes.set_title(heading)
             axes.set_xlabel("time [s]")
         axes.axhline(0, color=FAINT, lw=0.6, zorder=0)
-        axes.set_ylabel("flexion [°]" if name != "ankle" else "dorsiflexion [°]")
+        axes.set_title(name.capitalize())
+        axes.set_ylabel(quantity)
     if gait.strides:
-        panels[0].legend(frameon=False, fontsize=8, loc="upper center", handlelength=1.4)
+        panels[0].legend(frameon=False, fontsize=8, loc="best", handlelength=1.4)
 
 
 def _force(axes: Any, gait: Gait, stride: Cycle | None) -> None:
@@ -321,7 +328,8 @@ def _contact(axes: Any, gait: Gait, stride: Cycle | None) -> None:
     loaded = _loaded(recording)
     if stride is None:
         shown = gait.rows(gait.end - 5.0, gait.end)
-        share, extent = loaded[shown].astype(float), (float(recording.time[shown][0]), float(recording.time[shown][-1]))
+        share = loaded[shown].astype(float)
+        extent = (float(recording.time[shown][0]) - recording.interval, float(recording.time[shown][-1]))
     else:
         mine = [s for s in gait.strides if s.foot == stride.foot]
         time = middle_times(recording)

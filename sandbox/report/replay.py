@@ -283,7 +283,9 @@ class _Player:
             lod="off",
         )
         ends = np.stack((com, below), axis=1)[:, None].astype(np.float32)
-        line = self.scene.add_line_segments("/plumb_line", ends[0], np.array(rgb(COM_COLOUR), dtype=np.uint8), line_width=1.5)
+        line = self.scene.add_line_segments(
+            "/plumb_line", ends[0], np.array(rgb(COM_COLOUR), dtype=np.uint8), thickness=1.5, thickness_units="screen"
+        )
         return (spheres, places), (line, ends)
 
     def _prints(self) -> None:

@@ -1,0 +1,109 @@
+"""Figures as plain text, for a terminal or a README."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sandbox.measure import REPORT_FIELDS, SUMMARY_FIELDS, Field
+
+# Decimals by unit; what has no unit is a share or a ratio.
+DECIMALS = {"m": 3, "m/s": 2, "s": 2, "ms": 1, "N m": 1, "kg": 1, "steps/min": 1, "body weights": 2, "leg lengths": 2, "deg": 1, "": 3}
+MISSING = "-"
+
+# What a person reads after a run, in this order, in words.
+LABELS = {
+    "survived_s": "time",
+    "distance_m": "distance",
+    "speed_mean_mps": "speed",
+    "speed_command_mps": "  commanded",
+    "froude": "Froude number",
+    "cadence_spm": "cadence",
+    "step_length_m": "step length",
+    "step_width_m": "step width",
+    "stride_leg": "stride length",
+    "stance_fraction": "stance, of the cycle",
+    "double_support_fraction": "double support, of the cycle",
+    "touchdowns": "touchdowns",
+    "touchdown_lead_ms": "touchdown before predicted",
+    "foot_slip_m": "foot slip in a stance",
+    "grf_peak_bw": "peak vertical ground force",
+    "peak_torque_nm": "peak joint torque",
+    "com_height_m": "height of centre of mass",
+    "margin_of_stability_m": "lateral margin of stability",
+    "cost_of_transport": "cost of transport",
+    "cpu_s": "CPU time",
+    "engine_cpu_s": "  of it in the engine",
+}
+
+
+def table(rows: Sequence[Sequence[str]], head: Sequence[str] | None = None, left: int = 1) -> str:
+    """Columns as wide as they need: the first ``left`` flush left, the others flush right; a rule under ``head``."""
+    every = [list(head), *rows] if head is not None else list(rows)
+    if not every:
+        return ""
+    widths = [max(len(row[i]) for row in every) for i in range(len(every[0]))]
+    lines = [
+        "  ".join(cell.ljust(w) if i < left else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))).rstrip()
+        for row in every
+    ]
+    if head is not None:
+        lines.insert(1, "  ".join("-" * w for w in widths))
+    return "\n".join(lines)
+
+
+def value_text(value: Any, unit: str) -> str:
+    """A figure with the decimals of its unit; ``-`` where it was not measured."""
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.{DECIMALS.get(unit, 2)}f}"
+    if isinstance(value, Mapping):
+        return " ".join(str(item) for item in value.values())
+    return str(value)
+
+
+def summary_table(figures: Mapping[str, Any]) -> str:
+    """A run's summary (of :func:`sandbox.measure.summary`) as a person reads it, with a line on the body and on a fall."""
+    seconds = figures["survived_s"]
+    verdict = f"FELL after {seconds:.2f} s: {figures['fall_cause']}" if figures["fell"] else f"no fall in {seconds:.1f} s"
+    body = f"{figures['body_mass_kg']:g} kg, {figures['height_m']:g} m, leg {figures['leg_m']:.3f} m"
+    params = figures["params"] or {}
+    about = f"{body}; seed {figures['seed']}; parameters {params.get('name')} {params.get('hash')}; version {figures['version']}"
+    rows = [(label, value_text(figures[key], SUMMARY_FIELDS[key].unit), _unit(key)) for key, label in LABELS.items()]
+    lines = []
+    width = max(len(label) for label, _, _ in rows)
+    number = max(len(value) for _, value, _ in rows)
+    for label, value, unit in rows:
+        lines.append(f"{label.ljust(width)}  {value.rjust(number)} {unit}".rstrip())
+    return "\n".join([verdict, about, "", *lines])
+
+
+def _unit(key: str) -> str:
+    return SUMMARY_FIELDS[key].unit
+
+
+def comparison_table(columns: Mapping[str, Mapping[str, Any]], keys: Sequence[str] | None = None) -> str:
+    """Several summaries or reports side by side, one row a figure, in words where there are words.
+
+    Args:
+        columns: figures by the name of their column.
+        keys: which figures, in order; all that any of them has, by default.
+    """
+    fields: dict[str, Field] = {**REPORT_FIELDS, **SUMMARY_FIELDS}
+    chosen = keys if keys is not None else list(dict.fromkeys(key for figures in columns.values() for key in figures))
+    rows = []
+    for key in chosen:
+        unit = fields[key].unit if key in fields else ""
+        cells = [value_text(figures.get(key), unit) for figures in columns.values()]
+        rows.append([LABELS.get(key, key).strip(), unit, *cells])
+    return table(rows, ["", "unit", *columns], left=2)
+
+
+def fields_markdown(fields: Mapping[str, Field]) -> str:
+    """The table of a README that explains :data:`SUMMARY_FIELDS` or :data:`REPORT_FIELDS`."""
+    lines = ["| key | unit | meaning |", "|---|---|---|"]
+    lines += [f"| `{key}` | {field.unit} | {field.meaning} |" for key, field in fields.items()]
+    return "\n".join(lines)

@@ -21,6 +21,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from sandbox.console import silenced
+
 DISTRIBUTION = "locomotion-sandbox"
 PYTHON = (3, 11)
 PROBE_TIMEOUT = 60.0  # [s], for one import in a fresh process on a slow disk
@@ -262,6 +264,8 @@ def _renderer() -> list[Finding]:
 
 
 def _five_second_walk() -> list[Finding]:
+    with silenced():
+        import sandbox.plants.bullet  # noqa: F401  (prints when it is imported)
     from sandbox.measure import summary as summarise
     from sandbox.simulation import run
 

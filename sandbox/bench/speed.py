@@ -1,0 +1,326 @@
+"""What the walker costs: ratios of CPU times that are measured in turns in one run, so that a busy machine slows both sides."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sandbox.bench.walk import markdown
+from sandbox.console import results_only, silenced
+
+SPEED = 1.0  # [m/s] at which the figure walks while it is timed
+PEER = "HumanoidBulletEnv-v0"  # of pybullet-envs-gymnasium, version 0.6.0
+PEER_PACKAGE = "pybullet_envs_gymnasium"
+WARM_UP = 2.0  # [s] simulated before anything is timed: compilation, caches, the start of the walk
+BLOCK = 1.0  # [s] simulated by either side in turn
+MEGABYTE = 2**20
+
+# What one more environment takes, and one process's import: each in a process of its own.
+_MEMORY = """
+import os, sys
+from sandbox.bench.speed import make_walker
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def used():
+    walker = make_walker()
+    for _ in range(2):
+        walker.reset()
+        for _ in range(30):
+            walker.step()
+    return walker
+kept = [used(), used()]
+before = resident()
+more = int(sys.argv[1])
+kept += [used() for _ in range(more)]
+print((resident() - before) / more, file=sys.stderr)
+"""
+_IMPORT = "import time; start = time.process_time(); import sandbox; print(time.process_time() - start)"
+
+
+class Figure(NamedTuple):
+    """One figure.
+
+    Attributes:
+        what: was measured.
+        value: None where it could not be.
+        limit: at most.
+        aim: better still; None where there is none.
+        unit: of the three.
+        note: how it was measured, or why not.
+    """
+
+    what: str
+    value: float | None
+    limit: float | None
+    aim: float | None
+    unit: str
+    note: str
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the limit is kept; None where there is none."""
+        if self.limit is None:
+            return None
+        return self.value is not None and self.value <= self.limit
+
+
+@dataclass
+class Walker:
+    """The walking figure, one control step at a time.
+
+    Attributes:
+        step: makes one control step with zero action.
+        reset: sets the walker down again, in the same world.
+        fell: whether it lies.
+        engine_seconds: CPU time spent inside Bullet's stepSimulation since the reset.
+        interval: of one step [s].
+        what: is timed: the environment, or the run loop below it.
+        iterations: of Bullet's solver.
+    """
+
+    step: Callable[[], object]
+    reset: Callable[[], object]
+    fell: Callable[[], bool]
+    engine_seconds: Callable[[], float]
+    interval: float
+    what: str
+    iterations: int
+
+
+def make_walker() -> Walker:
+    """The shipped environment with zero action; the run loop where this installation has no environments."""
+    with silenced():
+        import sandbox.plants.bullet  # noqa: F401  (prints when it is imported)
+    return _environment() if importlib.util.find_spec("sandbox.envs.walk") else _run_loop()
+
+
+def _environment() -> Walker:
+    import gymnasium
+    import numpy as np
+
+    env: Any = gymnasium.make("sandbox:Sandbox/Walk-v0").unwrapped
+    env.reset(seed=0, options={"speed": SPEED, "heading_rate": 0.0})
+    simulation = env.simulation
+    simulation.plant.timed = True
+    action = np.zeros(env.action_space.shape, dtype=env.action_space.dtype)
+    return Walker(
+        step=lambda: env.step(action),
+        reset=lambda: env.reset(options={"speed": SPEED, "heading_rate": 0.0}),
+        fell=lambda: simulation.fall is not None,
+        engine_seconds=lambda: float(simulation.plant.engine_seconds),
+        interval=float(env.dt),
+        what="env.step of Sandbox/Walk-v0",
+        iterations=simulation.plant.physics.iterations,
+    )
+
+
+def _run_loop() -> Walker:
+    from sandbox.scenes.scene import Options, build
+    from sandbox.simulation import Simulation
+
+    simulation: Any = Simulation(build("walk", Options(speed=SPEED, seconds=60.0, seed=0)))
+    plant = simulation.plant
+    plant.timed = True
+    steps = round(1 / 30 / plant.dt)
+
+    def step() -> None:
+        for _ in range(steps):
+            simulation.tick()
+
+    return Walker(
+        step=step,
+        reset=simulation.reset,
+        fell=lambda: simulation.fall is not None,
+        engine_seconds=lambda: float(plant.engine_seconds),
+        interval=steps * plant.dt,
+        what="run loop, 16 physics steps",
+        iterations=plant.physics.iterations,
+    )
+
+
+class _Timed(NamedTuple):
+    cpu: float
+    engine: float
+    simulated: float
+
+
+def _time_walker(walker: Walker, seconds: float) -> _Timed:
+    """CPU time of steps over some simulated seconds; a fall ends in a reset that is not counted."""
+    cpu = engine = 0.0
+    steps = max(1, round(seconds / walker.interval))
+    for _ in range(steps):
+        if walker.fell():
+            walker.reset()
+        inside, start = walker.engine_seconds(), time.process_time()
+        walker.step()
+        cpu += time.process_time() - start
+        engine += walker.engine_seconds() - inside
+    return _Timed(cpu, engine, steps * walker.interval)
+
+
+class _Peer:
+    """The other package's humanoid: zero action, reset when done. Its resets are timed apart."""
+
+    def __init__(self) -> None:
+        import gymnasium
+        import numpy as np
+
+        with silenced():
+            __import__(PEER_PACKAGE)
+            env: Any = gymnasium.make(PEER).unwrapped
+            env.reset(seed=0)
+        self._env = env
+        self._action = np.zeros(env.action_space.shape, dtype=np.float32)
+        self.interval = float(env.scene.dt)
+        self.reset_cpu = 0.0
+
+    def time(self, seconds: float) -> _Timed:
+        """CPU time of steps over some simulated seconds."""
+        cpu = 0.0
+        steps = round(seconds / self.interval)
+        for _ in range(steps):
+            start = time.process_time()
+            _, _, done, _, _ = self._env.step(self._action)
+            middle = time.process_time()
+            cpu += middle - start
+            if done:
+                self._env.reset()
+                self.reset_cpu += time.process_time() - middle
+        return _Timed(cpu, 0.0, steps * self.interval)
+
+    def close(self) -> None:
+        self._env.close()
+
+
+def measure(seconds: float = 20.0, progress: Callable[[float], None] | None = None) -> list[Figure]:
+    """All figures.
+
+    Args:
+        seconds: simulated by either side.
+        progress: called with the simulated seconds that are done.
+    """
+    with results_only():  # the peer prints
+        figures = _measure_time(seconds, progress or (lambda _: None))
+        return [*figures, _memory(), _import_time()]
+
+
+def _measure_time(seconds: float, progress: Callable[[float], None]) -> list[Figure]:
+    walker = make_walker()
+    peer = _Peer() if importlib.util.find_spec(PEER_PACKAGE) else None
+    walker.reset()
+    _time_walker(walker, WARM_UP)
+    if peer is not None:
+        peer.time(WARM_UP)
+        peer.reset_cpu = 0.0
+    ours: list[_Timed] = []
+    theirs: list[_Timed] = []
+    for k in range(max(1, round(seconds / BLOCK))):
+        ours.append(_time_walker(walker, BLOCK))
+        if peer is not None:
+            theirs.append(peer.time(BLOCK))
+        progress((k + 1) * BLOCK)
+    cpu, engine, simulated = (sum(column) for column in zip(*ours, strict=True))
+    out = [
+        Figure(
+            "step over stepSimulation",
+            cpu / engine,
+            2.2,
+            1.6,
+            "",
+            f"{walker.what}, {walker.iterations} solver iterations, {simulated:.0f} s simulated; "
+            f"{cpu / simulated:.3f} CPU s per simulated second, {engine / simulated:.3f} of it in Bullet",
+        )
+    ]
+    if peer is None:
+        note = 'not installed: pip install "locomotion-sandbox[bench]"'
+        out.append(Figure(f"CPU per simulated second over {PEER}", None, 2.8, 1.8, "", note))
+    else:
+        other, _, length = (sum(column) for column in zip(*theirs, strict=True))
+        blocks = [a.cpu / a.simulated / (b.cpu / b.simulated) for a, b in zip(ours, theirs, strict=True)]
+        note = (
+            f"theirs {other / length:.3f} CPU s, resets left out (with them {(other + peer.reset_cpu) / length:.3f}); "
+            f"turns of {BLOCK:g} s between {min(blocks):.2f} and {max(blocks):.2f}"
+        )
+        out.append(Figure(f"CPU per simulated second over {PEER}", cpu / simulated / (other / length), 2.8, 1.8, "", note))
+        peer.close()
+    out.append(_reset_time(walker))
+    return out
+
+
+def _reset_time(walker: Walker) -> Figure:
+    times = []
+    for _ in range(20):
+        for _ in range(3):
+            walker.step()
+        start = time.process_time()
+        walker.reset()
+        times.append(time.process_time() - start)
+    return Figure("reset of an unchanged body and world", 1000 * statistics.median(times), 1.0, None, "ms", "median of 20")
+
+
+def _memory(more: int = 4) -> Figure:
+    what, limit = "one more environment", 32.0
+    if not Path("/proc/self/statm").exists():
+        return Figure(what, None, None, None, "MB", "not measured: this system has no /proc")
+    done = _child(_MEMORY, str(more))
+    value = float(done.stderr.split()[-1]) / MEGABYTE if done.returncode == 0 else None
+    note = f"resident memory, mean of {more} beside two others" if value is not None else _last_line(done.stderr)
+    return Figure(what, value, limit, None, "MB", note)
+
+
+def _import_time() -> Figure:
+    times, error = [], ""
+    for _ in range(3):
+        done = _child(_IMPORT)
+        if done.returncode == 0:
+            times.append(float(done.stdout))
+        else:
+            error = _last_line(done.stderr)
+    value = statistics.median(times) if times else None
+    return Figure("import sandbox", value, 0.5, None, "CPU s", error or "a fresh process, median of 3")
+
+
+def _child(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, env=dict(os.environ), check=False)
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["it ended without a word"])[-1]
+
+
+def reached(figures: list[Figure]) -> bool:
+    """Whether every limit is kept."""
+    return all(figure.reached is not False for figure in figures)
+
+
+def table(figures: list[Figure]) -> str:
+    """Markdown, aligned to be read as it is, with notes below."""
+    rows: list[tuple[str, ...]] = [("what", "measured", "at most", "aim", "")]
+    for k, figure in enumerate(figures, 1):
+        verdict = {True: "kept", False: "NOT kept", None: ""}[figure.reached]
+        rows.append((f"{figure.what} ({k})", *(_quantity(v, figure.unit) for v in (figure.value, figure.limit, figure.aim)), verdict))
+    return markdown(rows) + "\n\n" + "\n".join(f"({k}) {figure.note}" for k, figure in enumerate(figures, 1))
+
+
+def to_json(figures: list[Figure]) -> dict[str, Any]:
+    """Plain values."""
+    from sandbox import __version__
+
+    return {
+        "version": __version__,
+        "reached": reached(figures),
+        "figures": [figure._asdict() | {"reached": figure.reached} for figure in figures],
+    }
+
+
+def _quantity(value: float | None, unit: str) -> str:
+    return "-" if value is None else f"{value:.3g}{' ' if unit else ''}{unit}"

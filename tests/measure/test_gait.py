@@ -116,6 +116,21 @@ def test_figures_do_not_depend_on_where_the_walk_leads(walker: ModuleType, headi
         assert turned[key] == pytest.approx(figures[key], abs=1e-9), key
 
 
+def test_a_walk_in_a_circle_is_measured_along_it(walker: ModuleType) -> None:
+    w = walker.Walker(seconds=30)
+    recording, radius = w.record(), 2.7  # 0.42 rad/s to the left
+    for name in ("points", "com", "xcom"):
+        path = recording.columns[name]
+        angle, out = path[..., 1] / radius, radius + path[..., 0]
+        path[..., 0], path[..., 1] = out * np.cos(angle) - radius, out * np.sin(angle)
+    figures = summary(recording)
+    assert figures["speed_mean_mps"] == pytest.approx(w.speed, rel=0.02)
+    assert figures["step_length_m"] == pytest.approx(w.step_length, rel=0.02)
+    assert figures["stride_leg"] == pytest.approx(2 * w.step_length / figures["leg_m"], rel=0.02)
+    assert figures["step_width_m"] == pytest.approx(w.width, abs=0.01)
+    assert figures["cadence_spm"] == pytest.approx(w.cadence)
+
+
 def test_slip_is_the_distance_slid(walker: ModuleType) -> None:
     w = walker.Walker(seconds=20, slide=0.02)
     report = gait_report(w.record())

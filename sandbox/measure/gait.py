@@ -183,20 +183,20 @@ def summary(recording: Recording | Gait) -> dict[str, Any]:
     gait = recording if isinstance(recording, Gait) else Gait(recording)
     recording = gait.recording
     header = recording.header
-    body, fall, cpu = header["body"], header["fall"], header["cpu"]
+    body, fall, cpu = header["body"], header.get("fall") or {}, header.get("cpu") or {}
     out: dict[str, Any] = dict.fromkeys(SUMMARY_FIELDS)
     out |= {
-        "fell": bool(fall["fell"]),
-        "fall_cause": fall["cause"],
+        "fell": bool(fall.get("fell")),
+        "fall_cause": fall.get("cause"),
         "survived_s": gait.end,
         "leg_m": body["leg_m"],
         "body_mass_kg": body["mass_kg"],
         "height_m": body["height_m"],
-        "params": header["params"],
-        "version": header["version"],
-        "seed": header["seed"],
-        "cpu_s": cpu["total_s"],
-        "engine_cpu_s": cpu["engine_s"],
+        "params": header.get("params"),
+        "version": header.get("version"),
+        "seed": header.get("seed"),
+        "cpu_s": cpu.get("total_s"),
+        "engine_cpu_s": cpu.get("engine_s"),
     }
     if len(recording) > 1:
         out |= _measured(gait)

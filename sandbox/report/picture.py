@@ -14,6 +14,7 @@ from sandbox.measure.forces import middle_times, vertical_force
 from sandbox.measure.norms import PEOPLE_DOUBLE_SUPPORT, PEOPLE_FORCE, PEOPLE_PUSH_OFF, PEOPLE_STANCE
 from sandbox.recording import Recording
 from sandbox.report.figure import LEFT_COLOUR, RIGHT_COLOUR, SIDE_COLOURS, Part, body_parts, outline
+from sandbox.report.optional import need
 from sandbox.report.scene import ground_of
 from sandbox.state import ContactState
 
@@ -37,10 +38,12 @@ def save_picture(recording: Recording, path: str | Path, title: str | None = Non
 
     Raises:
         OSError: the path cannot be written.
+        ModuleNotFoundError: matplotlib is not installed.
         ValueError: an empty recording.
     """
     if not len(recording):
         raise ValueError("an empty recording has no picture: record at least one row")
+    need("matplotlib", "report")
     # The canvas of the file format itself: no display, and nobody's pyplot state is touched.
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg

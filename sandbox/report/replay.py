@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from sandbox.recording import Recording
 from sandbox.report.figure import COM_COLOUR, LEFT_COLOUR, RIGHT_COLOUR, SIDE_COLOURS, XCOM_COLOUR, Part, body_parts, rgb
+from sandbox.report.optional import need
 from sandbox.report.scene import follow_path, footprints, ground_of, initial_heading
 from sandbox.spatial import quaternion_about
 
@@ -46,6 +47,7 @@ def save_replay(recording: Recording, path: str | Path, title: str | None = None
 
     Raises:
         OSError: the path cannot be written.
+        ModuleNotFoundError: viser is not installed.
         ValueError: an empty recording.
     """
     path = Path(path)
@@ -62,6 +64,7 @@ def replay_html(recording: Recording, title: str | None = None) -> str:
     """The page as text."""
     if not len(recording):
         raise ValueError("an empty recording has no replay: record at least one row")
+    need("viser", "view")
     times = np.arange(0.0, recording.duration + 1e-9, 1 / FPS)
     rows = np.clip(np.searchsorted(recording.time, times - 1e-9), 0, len(recording) - 1)
     with _quiet_server() as server:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sandbox.measure import REPORT_FIELDS, SUMMARY_FIELDS, Field
+from sandbox.recording import COLUMNS
 
 # Decimals by unit; what has no unit is a share or a ratio.
 DECIMALS = {"m": 3, "m/s": 2, "s": 2, "ms": 1, "N m": 1, "kg": 1, "steps/min": 1, "body weights": 2, "leg lengths": 2, "deg": 1, "": 3}
@@ -100,6 +101,13 @@ def comparison_table(columns: Mapping[str, Mapping[str, Any]], keys: Sequence[st
         cells = [value_text(figures.get(key), unit) for figures in columns.values()]
         rows.append([LABELS.get(key, key).strip(), unit, *cells])
     return table(rows, ["", "unit", *columns], left=2)
+
+
+def columns_markdown() -> str:
+    """The table of a README that explains the columns of a recording."""
+    lines = ["| column | shape | unit | meaning |", "|---|---|---|---|"]
+    lines += [f"| `{name}` | {column.shape} | {column.unit} | {column.meaning} |" for name, column in COLUMNS.items()]
+    return "\n".join(lines)
 
 
 def fields_markdown(fields: Mapping[str, Field]) -> str:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sandbox.recording import Recording
 from sandbox.report.figure import COM_COLOUR, LEFT_COLOUR, RIGHT_COLOUR, SIDE_COLOURS, XCOM_COLOUR, Part, body_parts, outline, rgb
+from sandbox.report.optional import need
 from sandbox.report.scene import Footprint, follow_path, footprints, ground_of, initial_heading
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def save_video(
     Raises:
         ValueError: another ending, an odd size, or nothing to show.
         OSError: the path cannot be written.
+        ModuleNotFoundError: Pillow or imageio is not installed.
     """
     path = Path(path)
     kind = path.suffix.lower()
@@ -93,6 +95,8 @@ def save_video(
     times = np.arange(start, min(recording.duration, math.inf if end is None else end) + 1e-9, 1 / rate)
     if not len(recording) or not len(times):
         raise ValueError(f"nothing to show between {start:g} s and {end if end is not None else recording.duration:g} s")
+    need("PIL", "video")
+    need("imageio", "video")
     frames = draw_frames(recording, times, width, height, camera or Camera())
     temporary = path.with_name(f".{path.stem}.part{kind}")
     try:

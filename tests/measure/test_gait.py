@@ -279,7 +279,8 @@ def test_a_kinematic_recording_without_forces_has_nulls(known: Any) -> None:
 
 def test_points_alone_are_enough_for_a_gait(known: Any) -> None:
     recording = known.record()
-    points = Recording(recording.header, {name: recording.columns[name] for name in ("time", "points")})
+    header = {"body": recording.header["body"], "point_names": recording.header["point_names"]}
+    points = Recording(header, {name: recording.columns[name] for name in ("time", "points")})
     figures, report = summary(points), gait_report(points)
     assert report["events"] == "points"
     assert figures["cadence_spm"] == pytest.approx(known.cadence, rel=1e-3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from PIL import Image
 from sandbox.recording import Recording
 from sandbox.report.figure import LEFT_COLOUR, RIGHT_COLOUR, body_parts, outline, rgb
 from sandbox.report.picture import save_picture
+from sandbox.report.replay import save_replay
+from sandbox.report.video import save_video
 
 
 def test_the_picture_shows_both_legs(walk: Recording, tmp_path: Path) -> None:
@@ -36,6 +39,18 @@ def test_an_empty_recording_is_refused(walk: Recording, tmp_path: Path) -> None:
         save_picture(empty, tmp_path / "gait.png")
     with pytest.raises(FileNotFoundError):
         save_picture(walk, tmp_path / "nowhere" / "gait.png")
+
+
+def test_a_missing_library_is_named_with_its_extra(walk: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, extra, save in (
+        ("matplotlib", "report", lambda: save_picture(walk, tmp_path / "gait.png")),
+        ("viser", "view", lambda: save_replay(walk, tmp_path / "walk.html")),
+        ("imageio", "video", lambda: save_video(walk, tmp_path / "walk.mp4")),
+    ):
+        monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(ModuleNotFoundError, match=rf"needs {module}.*\[{extra}\]"):
+            save()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_parts_join_the_named_points(walk: Recording) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sandbox.measure import REPORT_FIELDS, SUMMARY_FIELDS, gait_report, summary
 from sandbox.recording import Recording
-from sandbox.report.table import LABELS, comparison_table, fields_markdown, summary_table, table, value_text
+from sandbox.report.table import LABELS, columns_markdown, comparison_table, fields_markdown, summary_table, table, value_text
 
 
 def test_columns_line_up() -> None:
@@ -47,3 +47,4 @@ def test_the_fields_as_markdown() -> None:
     lines = fields_markdown(SUMMARY_FIELDS).splitlines()
     assert len(lines) == len(SUMMARY_FIELDS) + 2
     assert all(line.count("|") == 4 for line in lines)
+    assert all(line.count("|") == 5 for line in columns_markdown().splitlines())

@@ -36,6 +36,7 @@ def run_all(function: Callable[[T], R], tasks: Sequence[T], workers: int) -> Ite
         return
     left = dict(enumerate(tasks))
     for _ in range(1 + RETRIES):
+        others = set(multiprocessing.active_children())
         before = {name: os.environ.get(name) for name in ONE_THREAD}
         os.environ.update(ONE_THREAD)
         executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _ignore_interrupt)
@@ -48,6 +49,10 @@ def run_all(function: Callable[[T], R], tasks: Sequence[T], workers: int) -> Ite
             return
         except BrokenProcessPool:
             continue  # every pending piece fails with the one whose worker was killed, so that all are sent again
+        except BaseException:
+            for child in set(multiprocessing.active_children()) - others:
+                child.terminate()  # or what they are at would be waited for
+            raise
         finally:
             executor.shutdown(wait=True, cancel_futures=True)
             for name, value in before.items():

@@ -9,13 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sandbox.bench.walk import markdown
 from sandbox.console import results_only, silenced
 
+ENVIRONMENT = "sandbox:Sandbox/Walk-v0"
 SPEED = 1.0  # [m/s] at which the figure walks while it is timed
 PEER = "HumanoidBulletEnv-v0"  # of pybullet-envs-gymnasium, version 0.6.0
 PEER_PACKAGE = "pybullet_envs_gymnasium"
@@ -26,16 +26,15 @@ MEGABYTE = 2**20
 # What one more environment takes, and one process's import: each in a process of its own.
 _MEMORY = """
 import os, sys
-from sandbox.bench.speed import make_walker
+from sandbox.bench.speed import Walker
 def resident():
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 def used():
-    walker = make_walker()
-    for _ in range(2):
-        walker.reset()
-        for _ in range(30):
-            walker.step()
+    walker = Walker()
+    for _ in range(60):
+        walker.reset() if walker.down else walker.step()
+    walker.reset()
     return walker
 kept = [used(), used()]
 before = resident()
@@ -73,78 +72,47 @@ class Figure(NamedTuple):
         return self.value is not None and self.value <= self.limit
 
 
-@dataclass
 class Walker:
-    """The walking figure, one control step at a time.
+    """The shipped environment with zero action, which walks at :data:`SPEED`.
 
     Attributes:
-        step: makes one control step with zero action.
-        reset: sets the walker down again, in the same world.
-        fell: whether it lies.
-        engine_seconds: CPU time spent inside Bullet's stepSimulation since the reset.
-        interval: of one step [s].
-        what: is timed: the environment, or the run loop below it.
+        interval: of a control step [s].
         iterations: of Bullet's solver.
     """
 
-    step: Callable[[], object]
-    reset: Callable[[], object]
-    fell: Callable[[], bool]
-    engine_seconds: Callable[[], float]
-    interval: float
-    what: str
-    iterations: int
+    def __init__(self) -> None:
+        import gymnasium
+        import numpy as np
 
+        with silenced():
+            import sandbox.plants.bullet  # noqa: F401  (prints when it is imported)
+        env: Any = gymnasium.make(ENVIRONMENT).unwrapped
+        self._env = env
+        self._plant = env.plant
+        self._plant.timed = True
+        self._action = np.zeros(env.action_space.shape)
+        self.interval = 1.0 / env.metadata["render_fps"]
+        self.iterations: int = self._plant.physics.iterations
+        self.down = False
+        self.reset(seed=0)
 
-def make_walker() -> Walker:
-    """The shipped environment with zero action; the run loop where this installation has no environments."""
-    with silenced():
-        import sandbox.plants.bullet  # noqa: F401  (prints when it is imported)
-    return _environment() if importlib.util.find_spec("sandbox.envs.walk") else _run_loop()
+    def reset(self, seed: int | None = None) -> None:
+        """Set the walker down again, in the same world."""
+        self._env.reset(seed=seed, options={"speed": SPEED, "heading_rate": 0.0})
+        self.down = False
 
+    def step(self) -> None:
+        """One control step. After a fall, ``down`` is set and the next must be a reset."""
+        _, _, self.down, _, _ = self._env.step(self._action)
 
-def _environment() -> Walker:
-    import gymnasium
-    import numpy as np
+    @property
+    def engine_seconds(self) -> float:
+        """CPU time [s] spent inside Bullet's stepSimulation since the reset."""
+        return float(self._plant.engine_seconds)
 
-    env: Any = gymnasium.make("sandbox:Sandbox/Walk-v0").unwrapped
-    env.reset(seed=0, options={"speed": SPEED, "heading_rate": 0.0})
-    simulation = env.simulation
-    simulation.plant.timed = True
-    action = np.zeros(env.action_space.shape, dtype=env.action_space.dtype)
-    return Walker(
-        step=lambda: env.step(action),
-        reset=lambda: env.reset(options={"speed": SPEED, "heading_rate": 0.0}),
-        fell=lambda: simulation.fall is not None,
-        engine_seconds=lambda: float(simulation.plant.engine_seconds),
-        interval=float(env.dt),
-        what="env.step of Sandbox/Walk-v0",
-        iterations=simulation.plant.physics.iterations,
-    )
-
-
-def _run_loop() -> Walker:
-    from sandbox.scenes.scene import Options, build
-    from sandbox.simulation import Simulation
-
-    simulation: Any = Simulation(build("walk", Options(speed=SPEED, seconds=60.0, seed=0)))
-    plant = simulation.plant
-    plant.timed = True
-    steps = round(1 / 30 / plant.dt)
-
-    def step() -> None:
-        for _ in range(steps):
-            simulation.tick()
-
-    return Walker(
-        step=step,
-        reset=simulation.reset,
-        fell=lambda: simulation.fall is not None,
-        engine_seconds=lambda: float(plant.engine_seconds),
-        interval=steps * plant.dt,
-        what="run loop, 16 physics steps",
-        iterations=plant.physics.iterations,
-    )
+    def close(self) -> None:
+        """Release the engine."""
+        self._env.close()
 
 
 class _Timed(NamedTuple):
@@ -158,12 +126,12 @@ def _time_walker(walker: Walker, seconds: float) -> _Timed:
     cpu = engine = 0.0
     steps = max(1, round(seconds / walker.interval))
     for _ in range(steps):
-        if walker.fell():
+        if walker.down:
             walker.reset()
-        inside, start = walker.engine_seconds(), time.process_time()
+        inside, start = walker.engine_seconds, time.process_time()
         walker.step()
         cpu += time.process_time() - start
-        engine += walker.engine_seconds() - inside
+        engine += walker.engine_seconds - inside
     return _Timed(cpu, engine, steps * walker.interval)
 
 
@@ -214,9 +182,8 @@ def measure(seconds: float = 20.0, progress: Callable[[float], None] | None = No
 
 
 def _measure_time(seconds: float, progress: Callable[[float], None]) -> list[Figure]:
-    walker = make_walker()
+    walker = Walker()
     peer = _Peer() if importlib.util.find_spec(PEER_PACKAGE) else None
-    walker.reset()
     _time_walker(walker, WARM_UP)
     if peer is not None:
         peer.time(WARM_UP)
@@ -236,7 +203,7 @@ def _measure_time(seconds: float, progress: Callable[[float], None]) -> list[Fig
             2.2,
             1.6,
             "",
-            f"{walker.what}, {walker.iterations} solver iterations, {simulated:.0f} s simulated; "
+            f"{ENVIRONMENT}, zero action, {walker.iterations} solver iterations, {simulated:.0f} s simulated; "
             f"{cpu / simulated:.3f} CPU s per simulated second, {engine / simulated:.3f} of it in Bullet",
         )
     ]
@@ -253,13 +220,14 @@ def _measure_time(seconds: float, progress: Callable[[float], None]) -> list[Fig
         out.append(Figure(f"CPU per simulated second over {PEER}", cpu / simulated / (other / length), 2.8, 1.8, "", note))
         peer.close()
     out.append(_reset_time(walker))
+    walker.close()
     return out
 
 
 def _reset_time(walker: Walker) -> Figure:
     times = []
     for _ in range(20):
-        for _ in range(3):
+        for _ in range(3):  # the feet are on the ground by then
             walker.step()
         start = time.process_time()
         walker.reset()

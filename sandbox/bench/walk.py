@@ -266,8 +266,8 @@ def judge(cell: Cell, case: Case, seed: int, recording: Recording) -> Row:
     outcome = "fell" if fall["fell"] else "ok"
     command, speed, rate = Command(0.0, 0.0), None, None
     if not scene.pushes:
-        ends = [following.time for following in scene.commands[1:]] + [scene.seconds]
-        for current, end in zip(scene.commands, ends, strict=True):
+        ends = [command.time for command in scene.commands[1:]] + [scene.seconds]
+        for current, end in zip(scene.commands, ends, strict=False):  # without a command there is an end too many
             if current.speed == 0.0:
                 continue
             # of the last command to walk

@@ -286,7 +286,7 @@ class Run:
     def _asked(self) -> tuple[Anatomy, Options]:
         """The body and the scene's options. Raises ValueError for what is out of range or means nothing to the scene."""
         from sandbox.bodies.anatomy import REFERENCE_HEIGHT, Anatomy
-        from sandbox.scenes.scene import BUMP_RANGE, SCENES, Options, check_range
+        from sandbox.scenes.scene import BUMP_RANGE, SCENES, SPEED_RANGE, Options, check_range
 
         if self.scene not in SCENES:
             raise ValueError(f"unknown scene {self.scene!r}{nearest(self.scene, SCENES)}")
@@ -307,7 +307,8 @@ class Run:
             check_range("bump height", bump, BUMP_RANGE, "m")
         if not 0 <= self.seed < 2**31:
             raise ValueError(f"seed {self.seed} is outside 0..{2**31 - 1}: give a whole number in that range")
-        speed = 0.0 if self.scene == "stand" and self.speed == Run.speed else self.speed
+        check_range("speed", self.speed, SPEED_RANGE, "m/s")
+        speed = 0.0 if self.scene == "stand" else self.speed  # so that a recording does not name a command that nobody gave
         options = Options(speed, self.heading_rate, self.seconds, self.seed, friction=self.friction, **given)
         return Anatomy(self.mass, REFERENCE_HEIGHT if body is None else body, self.sex), options
 

@@ -39,7 +39,7 @@ LOOK_AHEAD = 2e-3  # [s] step of the finite difference that gives the swing join
 FZ_RANGE = (0.15, 2.2)  # vertical force asked for, in body weights
 STANCE_KD = 2.0  # [N m s/rad] residual damping of a force-controlled joint (hip, knee)
 # Stiffness of the joints that hold a pose, reference body [N m/rad], and damping time kd / kp [s].
-HEAD_KP, HIP_ROTATION_KP, INVERSION_KP, MTP_KP = 40.0, 150.0, 60.0, 15.0
+HEAD_KP, HIP_ROTATION_KP, INVERSION_KP, MTP_KP, MTP_STAND_KP = 40.0, 150.0, 60.0, 15.0, 60.0
 POSE_ZETA = 0.08
 
 
@@ -386,7 +386,7 @@ def _torques(
         kp[first + 5] = INVERSION_KP * scale
         kd[first + 5] = POSE_ZETA * kp[first + 5]
         target[first + 5] = q[first + 5] - side * o.foot_roll[i]
-        kp[first + 6] = k.mtp_stance_kp if s.mode == WALK else MTP_KP * scale
+        kp[first + 6] = k.mtp_stance_kp if s.mode == WALK else MTP_STAND_KP * scale
         kd[first + 6] = 0.1 * kp[first + 6]
         loaded = CONTACT_MASS * mass_scale * clamp(o.load[i] / (0.4 * weight), 0.0, 1.0)
         if loaded > 0.0:

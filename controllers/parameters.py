@@ -47,19 +47,22 @@ class Parameters:
     """Everything that can be tuned. Each field's metadata holds its unit, tuning range and meaning."""
 
     # -- timing
-    step_time_factor: float = _p(0.93, "1", 0.85, 1.05, "step time over that of the KLAW law (step length = 0.004 x cadence x height)")
+    step_time_factor: float = _p(0.93, "1", 0.80, 1.05, "step time over that of the KLAW law (step length = 0.004 x cadence x height)")
     step_time_max: float = _p(0.72, "s", 0.6, 0.9, "longest step time, reached at low speed")
     double_support: float = _p(0.20, "1", 0.10, 0.30, "duration of the load transfer asked for, of step time")
     double_support_timeout: float = _p(
         1.3, "1", 1.0, 4.0, "a transfer that has not ended by itself ends after this many times its duration"
     )
+    timing_gain: float = _p(0.0, "1", 0.0, 1.0, "share of the change of step time that would bring the XCoM to its nominal place")
+    timing_range: float = _p(0.25, "1", 0.0, 0.4, "largest change of step time, of the step time")
     early_step_speed: float = _p(0.25, "m/s", 0.15, 0.5, "lateral speed above which the step is shortened")
     early_step_gain: float = _p(0.3, "s/m", 0.0, 0.8, "step time taken off per lateral speed in excess, of step time")
     speed_slew: float = _p(0.6, "m/s^2", 0.3, 1.2, "rate at which the speed command is followed")
-    speed_integral: float = _p(0.30, "1/s", 0.0, 0.34, "integral gain of mean speed")
+    speed_integral: float = _p(0.05, "1", 0.0, 0.2, "foothold moved back per metre that the walker has fallen behind the command")
     # -- foothold
     foothold_speed_gain: float = _p(1.05, "1", 0.5, 1.4, "forward foothold per speed error at touchdown, of 1/omega")
     foothold_offset: float = _p(0.0, "m", -0.08, 0.08, "forward foothold offset")
+    foothold_offset_speed: float = _p(0.0, "s", -0.08, 0.08, "additional forward foothold offset per speed")
     momentum_share: float = _p(1.0, "1", 0.0, 1.2, "share of the angular momentum that the foothold law takes off the CoM's speed")
     lateral_gain: float = _p(1.0, "1", 0.7, 1.4, "lateral foothold per deviation of the predicted lateral XCoM")
     step_width: float = _p(0.14, "m", 0.09, 0.22, "step width aimed at")
@@ -124,6 +127,7 @@ class Parameters:
     stand_cop: float = _p(0.05, "m", 0.02, 0.08, "centre of pressure ahead of the ankles, standing")
     stand_gain: float = _p(0.8, "1", 0.2, 2.5, "centre of pressure beyond the XCoM, per its deviation")
     stand_step_margin: float = _p(0.03, "m", -0.03, 0.08, "XCoM outside the support by this much asks for a step")
+    recovery_step_time: float = _p(0.42, "s", 0.3, 0.6, "step time of steps taken to stay up without a command to walk")
     start_time: float = _p(0.6, "s", 0.2, 0.8, "longest duration of the anticipatory shift before the first step")
     start_shift: float = _p(0.65, "1", 0.2, 1.0, "the shift ends when the XCoM has moved this far to the first stance foot")
     start_share: float = _p(0.68, "1", 0.5, 0.9, "load share of the first swing foot in that shift")

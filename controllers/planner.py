@@ -32,9 +32,11 @@ DOUBLE, SINGLE = 0, 1  # plan.phase
 KLAW_STEP = 0.004  # step length over (cadence [1/min] x height), Bruderlin & Calvert 1989
 LOWEST_SPEED = 0.05  # [m/s] below this the speed law of cadence is held, and a walker with no command may stop
 FREEZE = 0.85  # share of swing after which the foothold is no longer changed
+RETIME = 0.6  # share of swing after which the step's end is no longer moved
 EARLIEST_TOUCHDOWN = 0.55  # share of swing before which ground contact is a stumble, not a touchdown
 STOP_SPEED = 0.22  # [m/s] CoM speed below which standing can take over
 STOP_SPREAD = 0.16  # [m] fore-aft distance of the feet below which standing can take over
+INTEGRAL_LIMIT = 0.08  # [m] of the foothold shift that regulates speed
 SINK_LIMIT = 0.06  # [m] how far below the expected ground a swing foot searches for it
 
 BODY_DTYPE = np.dtype(
@@ -52,7 +54,7 @@ PLAN_DTYPE = np.dtype(
             ("heading", "f8"),
             ("heading_rate", "f8"),
             ("speed", "f8"),  # slewed command [m/s]
-            ("speed_integral", "f8"),
+            ("speed_integral", "f8"),  # shift of the foothold [m]
             ("speed_mean", "f8"),  # of the last step
             # gait phase
             ("mode", "i8"),
@@ -282,6 +284,38 @@ def _begin_swing(o, s, k, b):
 
 
 @kernel
+def _retime(o, s, k, b, omega, speed, lateral_speed):
+    """Move the end of the step towards the moment at which the forward XCoM will be where a periodic gait has it.
+
+    Khadiv et al. (2016, Humanoids) adapt step timing together with the foothold; here the pendulum's own exponential gives
+    the time in closed form. A fast sideways motion shortens the step.
+    """
+    stance = 1 - s.swing
+    fx, fy = -math.sin(s.heading), math.cos(s.heading)
+    start, end = _cop_range(k, b, speed)
+    travel = (end - start) / s.step_time
+    lever = k.momentum_share / (b.mass * k.com_height)
+    pivot = (o.ankle[stance, 0] - o.com[0]) * fx + (o.ankle[stance, 1] - o.com[1]) * fy + s.cop[stance]
+    v = o.com_velocity[0] * fx + o.com_velocity[1] * fy - lever * (o.angular_momentum[0] * fy - o.angular_momentum[1] * fx)
+    reach = 0.5 * (speed - travel) * s.step_time
+    nominal = reach + reach / math.tanh(0.5 * omega * s.step_time)  # of d + d' / omega, in the frame of the moving pivot
+    present = -pivot + (v - travel) / omega
+    planned = max(s.touchdown[stance] + s.step_time, s.lift_off + 0.55 * s.step_time)
+    change = k.timing_range * s.step_time
+    if nominal > 0.03 * b.leg:
+        left = change + planned - o.time
+        if present > 1e-3:
+            left = math.log(nominal / present) / omega - 0.5 * k.double_support * s.step_time
+        change = clamp(k.timing_gain * (o.time + left - planned), -change, change)
+    else:
+        change = 0.0
+    excess = lateral_speed - k.early_step_speed
+    if excess > 0:
+        change -= k.early_step_gain * excess * s.step_time
+    s.step_end = max(planned + change, o.time + 0.2 * s.step_time, s.lift_off + 0.4 * s.step_time)
+
+
+@kernel
 def _place_foot(o, s, k, b, omega, speed):
     """Foothold of the swing foot from the predicted motion of the CoM (the law of the module's docstring)."""
     i = s.swing
@@ -326,6 +360,7 @@ def _place_foot(o, s, k, b, omega, speed):
     w_td -= omega * s.cop_side_shift * sh
     # and step where the rest is mended
     forward = x_td + reach + k.foothold_speed_gain * (v_td - nominal) / omega + k.foothold_offset - start
+    forward += k.foothold_offset_speed * speed - s.speed_integral
     lateral = stance_r + side * k.step_width + k.lateral_gain * (y_td + w_td / omega - wanted) + turn
     # no crossing of the stance leg, no foothold out of reach of the hip
     gap = side * (lateral - stance_r)
@@ -422,7 +457,7 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
     s.heading_rate += clamp((heading_rate if walking else 0.0) - s.heading_rate, -1.0 * dt, 1.0 * dt)
     s.heading += s.heading_rate * dt
     fx, fy = -math.sin(s.heading), math.cos(s.heading)
-    speed = max(s.speed + s.speed_integral, 0.0) if s.speed > LOWEST_SPEED else 0.0
+    speed = max(s.speed, 0.0) if s.speed > LOWEST_SPEED else 0.0
     lateral_speed = abs(o.com_velocity[0] * fy - o.com_velocity[1] * fx)
 
     if s.mode == STAND:
@@ -437,7 +472,8 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
             s.step_time = k.start_step_time
         elif outside > k.stand_step_margin:
             swing = 0 if s.share[1] > 0.5 else 1
-            s.step_time = 0.75 * k.step_time_max
+            s.step_time = k.recovery_step_time
+            s.speed_integral = 0.0
             s.touchdown[1 - swing] = t
             s.touchdown_pitch[1 - swing] = 0.0
             _begin_transfer(o, s, k, swing, 0.10 * b.time, s.share[1 - swing])
@@ -492,11 +528,8 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
                 s.ground[lead] += clamp(o.sole_low[lead] - s.ground[lead], -0.5 * dt, 0.5 * dt)
             swung = (t - s.lift_off) / (s.step_end - s.lift_off)
             if swung < FREEZE:
-                if swung < 0.6:
-                    excess = lateral_speed - k.early_step_speed
-                    if excess > 0:
-                        nominal = max(s.touchdown[lead] + s.step_time, s.lift_off + 0.55 * s.step_time)
-                        s.step_end = max(nominal - k.early_step_gain * excess * s.step_time, t + 0.4 * s.step_time * (1 - swung))
+                if swung < RETIME:
+                    _retime(o, s, k, b, omega, speed, lateral_speed)
                 _place_foot(o, s, k, b, omega, speed)
             _swing_path(o, s, k, b, dt)
             if o.contact[i] == 1 and swung > EARLIEST_TOUCHDOWN:
@@ -510,15 +543,14 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
                 advanced = (o.com[0] - s.step_start_com[0]) * fx + (o.com[1] - s.step_start_com[1]) * fy
                 if s.steps > 0:
                     s.speed_mean = advanced / max(taken, 0.1)
-                    s.speed_integral = clamp(
-                        s.speed_integral + k.speed_integral * (s.speed - s.speed_mean) * taken,
-                        -0.25 * b.length / b.time,
-                        0.25 * b.length / b.time,
-                    )
+                    behind = s.speed_integral + k.speed_integral * (s.speed - s.speed_mean) * taken
+                    s.speed_integral = clamp(behind, -INTEGRAL_LIMIT * b.length, INTEGRAL_LIMIT * b.length)
                 for j in range(3):
                     s.step_start_com[j] = o.com[j]
                 s.steps += 1
-                s.step_time = step_time_law(max(speed, 0.0), k.step_time_factor, k.step_time_max, b.length, b.time)
+                s.step_time = step_time_law(speed, k.step_time_factor, k.step_time_max, b.length, b.time)
+                if s.speed <= LOWEST_SPEED:
+                    s.step_time = k.recovery_step_time
                 com_speed = math.sqrt(o.com_velocity[0] ** 2 + o.com_velocity[1] ** 2)
                 if (
                     speed_command <= LOWEST_SPEED

@@ -113,7 +113,8 @@ class WalkerEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         self._ticks = physics_rate // policy_rate
         self._step_time = 1.0 / policy_rate
         self._limit = max(1, round(episode_seconds * policy_rate))
-        self._torque_scale = np.array([1.0 / joint.max_torque for joint in self.anatomy.joints])
+        self._inverse_square = np.array([joint.max_torque**-2 for joint in self.anatomy.joints]) / len(self.anatomy.joints)
+        self._torque_square = np.zeros(len(self.anatomy.joints))
         self._sole_force = np.zeros((2, 3, 3))
         self._steps = 0
         self._running = self._closed = False
@@ -184,37 +185,36 @@ class WalkerEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         sole_force, push = self._sole_force, np.zeros(3)
         sole_force[:] = 0.0
         before = gauge.com.copy()
-        effort, ticks = 0.0, 0
-        for _ in range(self._ticks):
-            command = self._command()
-            force = self._push()
-            observed = plant.observe()
-            planner.update(observed, command.speed, command.heading_rate, plant.dt)
+        state, dt = plant.state, plant.dt
+        speed, heading_rate = self._command()  # it comes at a whole second, which is a whole number of control steps
+        square = self._torque_square
+        square[:] = 0.0
+        ticks = 0
+        while ticks < self._ticks and plant.fall is None:
+            if self._pushes and (force := self._push()) is not None:
+                push += force
+            planner.update(plant.observe(), speed, heading_rate, dt)
             mode.tick()
             ticks += 1
-            sole_force += plant.state.sole_force
-            relative = plant.state.tau * self._torque_scale
-            effort += float(relative @ relative)
-            if force is not None:
-                push += force
-            if plant.fall is not None:
-                break
-        plant.state.events.clear()
+            sole_force += state.sole_force
+            square += state.tau * state.tau
+        state.events.clear()
         sole_force /= ticks
         push /= ticks
         self._steps += 1
         observation, finite = self._observation()
         if finite:
-            vx, vy, _ = ((gauge.com - before) / (ticks * plant.dt)).tolist()
-            speed, heading = self._command().speed, gauge.heading
+            vx, vy, _ = ((gauge.com - before) / (ticks * dt)).tolist()
+            heading = gauge.heading
             error = math.hypot(vx + speed * math.sin(heading), vy - speed * math.cos(heading))
             drift = math.dist(gauge.com[:2].tolist(), self._start[:2].tolist())
             turned = gauge.heading_error
+            effort = min(float(square @ self._inverse_square) / ticks, 1.0)
         else:
             sole_force[:] = 0.0
-            error, drift, turned, effort = math.inf, math.inf, math.pi, float(ticks * len(self._torque_scale))
+            error, drift, turned, effort = math.inf, math.inf, math.pi, 1.0
         fell = plant.fall is not None or not finite
-        outcome = Outcome(error, turned, drift, effort / (ticks * len(self._torque_scale)), float(taken @ taken) / len(taken), fell)
+        outcome = Outcome(error, turned, drift, effort, float(taken @ taken) / len(taken), fell)
         terms = self._terms(outcome)
         info = self._info(push)
         info["reward_terms"] = terms

@@ -19,12 +19,15 @@ servo loses its torque. A point mass at heel and ball, growing with the load, st
 from __future__ import annotations
 
 import math
+import threading
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from sandbox.bodies.anatomy import Anatomy
+from sandbox.bodies.anatomy import Anatomy, Sex
 from sandbox.bodies.inertia import Array
 from sandbox.bodies.kinematics import foot_rotation, solve_leg
 from sandbox.bodies.urdf import to_urdf
@@ -63,8 +66,7 @@ class Controller:
         self.tau = np.zeros(n)
         self.pose_offset = np.zeros(n)
         self._kp, self._kd, self._target, self._target_rate = (np.zeros(n) for _ in range(4))
-        self.model = pin.buildModelFromXML(to_urdf(anatomy), pin.JointModelFreeFlyer())
-        self._data = self.model.createData()
+        self.model, self._data = pinocchio_model(anatomy.mass, anatomy.height, anatomy.sex, threading.get_ident())
         # Pinocchio orders joints by its own tree; velocity index of our joint k, and the root's six first
         self._index = np.array([self.model.joints[self.model.getJointId(j.name)].idx_v for j in anatomy.joints])
         self._q, self._v = np.zeros(n + 7), np.zeros(n + 6)
@@ -93,6 +95,13 @@ class Controller:
             self._work, self._rhs, self.tau, self.dt,
         )  # fmt: skip
         return self.tau
+
+
+@cache
+def pinocchio_model(mass: float, height: float, sex: Sex, thread: int) -> tuple[Any, Any]:  # noqa: ARG001
+    """Model and scratch space (3 MB), shared by the controllers of equal bodies in a thread: nothing in it outlives a call."""
+    model = pin.buildModelFromXML(to_urdf(Anatomy(mass, height, sex)), pin.JointModelFreeFlyer())
+    return model, model.createData()
 
 
 @kernel
@@ -138,7 +147,7 @@ def cholesky_solve(a, b):
 
 
 @kernel
-def _add_contact_mass(a, point, mass, r, root, first, joint_a, link_p, index):
+def add_contact_mass(a, point, mass, r, root, first, joint_a, link_p, index):
     """Add ``mass`` at a point of the leg that starts at joint ``first`` to the mass matrix (lower triangle)."""
     cols = 13  # six of the root, seven of the leg
     jac = np.zeros((3, 13))
@@ -395,7 +404,7 @@ def _torques(
                 for c in range(3):
                     point[c] = o.ankle[i, c] + foot[c, 1] * y - foot[c, 2] * b.ankle_height
                 if point[2] - o.sole_low[i] < 0.01:
-                    _add_contact_mass(work, point, loaded, root, link_p[0], first, joint_a, link_p, index)
+                    add_contact_mass(work, point, loaded, root, link_p[0], first, joint_a, link_p, index)
 
     for j in range(n):
         r = index[j]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sandbox.bodies.anatomy import Anatomy
 from sandbox.bodies.urdf import to_urdf
 from sandbox.compiled import kernel
-from sandbox.controllers.balance import CONTACT_MASS, _add_contact_mass, cholesky_solve, pack
+from sandbox.controllers.balance import CONTACT_MASS, add_contact_mass, cholesky_solve, pack
 from sandbox.controllers.observation import Observer
 from sandbox.controllers.parameters import REFERENCE
 from sandbox.controllers.planner import GRAVITY, GaitPlanner, clamp
@@ -82,7 +82,7 @@ def _track(
                 for c in range(3):
                     point[c] = o.ankle[i, c] + foot[c, 1] * y - foot[c, 2] * b.ankle_height
                 if point[2] - o.sole_low[i] < 0.01:
-                    _add_contact_mass(work, point, loaded, o.pelvis, link_p[0], leg[i], joint_a, link_p, index)
+                    add_contact_mass(work, point, loaded, o.pelvis, link_p[0], leg[i], joint_a, link_p, index)
     for j in range(n):
         kp = stiffness[j]
         kd = DAMPING_TIME * kp

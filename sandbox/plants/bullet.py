@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -81,6 +82,8 @@ class BulletPlant:
         self._client = bullet.connect(bullet.DIRECT)
         if self._client < 0:
             raise RuntimeError("PyBullet has no free client: close plants that are no longer used")
+        # a plant that nobody closes gives its client back when it is collected
+        self._finalizer = weakref.finalize(self, _disconnect, self._client)
         self._build()
 
     # -- world -----------------------------------------------------------------------------------------------------
@@ -131,7 +134,9 @@ class BulletPlant:
         c, t = self._client, self.terrain
         normal = [0.0, -np.sin(t.slope), np.cos(t.slope)]
         plane = bullet.createCollisionShape(bullet.GEOM_PLANE, planeNormal=normal, physicsClientId=c)
-        self.ground = [bullet.createMultiBody(0, plane, physicsClientId=c)]
+        # a shape to draw, because without one Bullet makes a chequered texture of 6 MB for the plane
+        dot = bullet.createVisualShape(bullet.GEOM_SPHERE, radius=1e-3, physicsClientId=c)
+        self.ground = [bullet.createMultiBody(0, plane, dot, physicsClientId=c)]
         for box in t.boxes:
             half = [box.half_x, box.half_y, 0.5 * box.height]
             shape = bullet.createCollisionShape(bullet.GEOM_BOX, halfExtents=half, physicsClientId=c)
@@ -143,19 +148,23 @@ class BulletPlant:
 
     def close(self) -> None:
         """Disconnect from Bullet. May be called twice."""
-        if self._client >= 0:
-            bullet.disconnect(physicsClientId=self._client)
-            self._client = -1
+        self._finalizer()
+        self._client = -1
 
     # -- the four verbs --------------------------------------------------------------------------------------------
 
-    def reset(self, pose: Pose) -> None:
+    def reset(self, pose: Pose, friction: float | None = None) -> None:
         """Set the body down in ``pose``: the only place where its state is written.
+
+        ``friction`` changes that of the ground, where it is given.
 
         Restoring a state saved in the air before writing the pose makes a used plant equal a fresh one bit for bit.
         """
         c, b = self.client, self.body
         bullet.restoreState(self._saved, physicsClientId=c)
+        if friction is not None:
+            for ground in self.ground:
+                bullet.changeDynamics(ground, -1, lateralFriction=friction, physicsClientId=c)
         r = np.array(bullet.getMatrixFromQuaternion(pose.quaternion.tolist())).reshape(3, 3)
         # Bullet places the base by its centre of mass
         bullet.resetBasePositionAndOrientation(
@@ -243,10 +252,10 @@ class BulletPlant:
                 self.fall = Fall(s.time, "trunk tilt")
 
     def _read_contacts(self) -> None:
-        s, force = self.state, self.state.sole_force
-        force[:] = 0.0
-        pressure = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
-        total = [0.0, 0.0]
+        # plain floats in the loop, arrays written once: an element of an array costs ten times as much
+        s = self.state
+        force, pressure, total = [0.0] * 18, [0.0] * 6, [0.0, 0.0]
+        ball: list[tuple[float, float, float, float] | None] = [None, None]
         for row in bullet.getContactPoints(self.body, physicsClientId=self._client):
             place = self._foot_part.get(row[3])
             if place is None:
@@ -254,20 +263,28 @@ class BulletPlant:
                     self.fall = Fall(s.time, f"{self._link_name[row[3]]} touched the ground")
                 continue
             foot, part = place
-            n, f, f1, d1, f2, d2 = row[7], row[9], row[10], row[11], row[12], row[13]
-            at = row[5]
-            if part == SolePart.HEEL and self._is_ball(foot, at):
-                part = SolePart.BALL
-            for i in range(3):
-                force[foot, part, i] += n[i] * f + d1[i] * f1 + d2[i] * f2
-                pressure[foot][i] += at[i] * f
+            (x, y, z), f = row[5], row[9]
+            if part == SolePart.HEEL:
+                ax, ay, az, edge = ball[foot] = ball[foot] or self._ball_plane(foot)
+                if x * ax + y * ay + z * az > edge:
+                    part = SolePart.BALL
+            (n0, n1, n2), f1, (d0, d1, d2), f2, (e0, e1, e2) = row[7], row[10], row[11], row[12], row[13]
+            k = 9 * foot + 3 * part
+            force[k] += n0 * f + d0 * f1 + e0 * f2
+            force[k + 1] += n1 * f + d1 * f1 + e1 * f2
+            force[k + 2] += n2 * f + d2 * f1 + e2 * f2
+            k = 3 * foot
+            pressure[k] += x * f
+            pressure[k + 1] += y * f
+            pressure[k + 2] += z * f
             total[foot] += f
+        s.sole_force.flat = force
         alpha = self.dt / (LOAD_FILTER + self.dt)
         for i in range(2):
             if total[i] > 0.0:
-                s.pressure[i] = [x / total[i] for x in pressure[i]]
-            heel, ball, toe = (float(force[i, k, 2]) for k in range(3))
-            raw = heel + ball + toe
+                s.pressure[i] = [x / total[i] for x in pressure[3 * i : 3 * i + 3]]
+            heel, ball_force, toe = force[9 * i + 2 : 9 * i + 9 : 3]
+            raw = heel + ball_force + toe
             self.load[i] += alpha * (raw - self.load[i])
             touching = bool(self.contact[i])
             changed = raw < RELEASE_FORCE * self._mass_share if touching else raw > TOUCH_FORCE * self._mass_share
@@ -275,16 +292,16 @@ class BulletPlant:
             if self._count[i] >= DEBOUNCE:
                 self._count[i] = 0
                 self.contact[i] = 0 if touching else 1
-                part = SolePart(int(np.argmax((heel, ball, toe)))) if not touching else self._last_part(i)
+                part = SolePart(int(np.argmax((heel, ball_force, toe)))) if not touching else self._last_part(i)
                 s.events.append(ContactEvent(s.time, i, not touching, part, raw, self.predicted(i, not touching)))
-            s.contact[i] = contact_state(bool(self.contact[i]), heel, ball, toe) if raw > 0 or not self.contact[i] else s.contact[i]
+            s.contact[i] = contact_state(bool(self.contact[i]), heel, ball_force, toe) if raw > 0 or not self.contact[i] else s.contact[i]
 
-    def _is_ball(self, foot: int, at: tuple[float, float, float]) -> bool:
-        """Whether a contact of the hindfoot lies nearer the ball than the heel."""
-        r = self.observer.record[0]
-        ankle, axis = r.ankle[foot], r.foot[foot]
-        along = sum((at[i] - float(ankle[i])) * float(axis[i, 1]) for i in range(3))
-        return along > 0.02
+    def _ball_plane(self, foot: int) -> tuple[float, float, float, float]:
+        """Foot's forward axis, and how far along it in the world a contact of the hindfoot counts as the ball's."""
+        record = self.observer.record
+        x, y, z = record["foot"][0, foot, :, 1].tolist()
+        ax, ay, az = record["ankle"][0, foot].tolist()
+        return x, y, z, ax * x + ay * y + az * z + 0.02
 
     def _last_part(self, foot: int) -> SolePart:
         """The part that carried load last, from the contact state before the lift-off."""
@@ -292,6 +309,11 @@ class BulletPlant:
         return {ContactState.HEEL: SolePart.HEEL, ContactState.TOE: SolePart.TOE, ContactState.FOREFOOT: SolePart.BALL}.get(
             last, SolePart.BALL
         )
+
+
+def _disconnect(client: int) -> None:
+    if bullet.isConnected(client):
+        bullet.disconnect(physicsClientId=client)
 
 
 def contact_state(touching: bool, heel: float, ball: float, toe: float) -> ContactState:

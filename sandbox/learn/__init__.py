@@ -1,0 +1,1 @@
+"""Tuning of the planner's and the controller's parameters."""

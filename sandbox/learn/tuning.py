@@ -1,0 +1,142 @@
+"""CMA-ES over the walker's parameters, on the cores of one machine.
+
+``python -m sandbox.learn.tuning --out walker.toml`` starts from the shipped values; every generation draws new cases, the
+same for all of its candidates. Each rollout loads its world afresh. The best estimate (the mean of the distribution) is
+written after every generation with the command, the seeds and the score, so that the run can be stopped at any time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from sandbox.bodies.inertia import Array
+from sandbox.controllers.parameters import Parameters
+from sandbox.learn.cost import TUNING_SEEDS, Case, cost, draw_cases
+
+KINDS = ("walk", "push", "stand", "start-stop", "change", "turn", "slope", "bumps")
+FIELDS = {f.name: f.metadata for f in dataclasses.fields(Parameters)}
+FAILED = 40.0  # cost of a rollout that raised
+
+
+def to_unit(parameters: Parameters) -> Array:
+    """Parameters as fractions of their tuning ranges (n,)."""
+    return np.array([(getattr(parameters, name) - m["low"]) / (m["high"] - m["low"]) for name, m in FIELDS.items()])
+
+
+def from_unit(x: Array) -> Parameters:
+    """Inverse of :func:`to_unit`; fractions are clipped to 0..1."""
+    values = {
+        name: float(m["low"] + min(max(f, 0.0), 1.0) * (m["high"] - m["low"])) for (name, m), f in zip(FIELDS.items(), x, strict=True)
+    }
+    return Parameters().replace(values)
+
+
+def evaluate(task: tuple[Array, Case]) -> float:
+    """Cost of one candidate in one case; a rollout that raises costs :data:`FAILED`, not the run."""
+    x, case = task
+    try:
+        return cost(from_unit(x), case)
+    except Exception as error:  # noqa: BLE001 - whatever a wild candidate does to the physics
+        print(f"{case}: {type(error).__name__}: {error}", file=sys.stderr)
+        return FAILED
+
+
+def write_parameters(path: Path, parameters: Parameters, about: dict[str, object]) -> None:
+    """A parameter file that ``Parameters.load`` and ``sandbox run --params`` take, written whole or not at all."""
+    lines = ["[about]"]
+    lines += [f"{key} = {value!r}" if not isinstance(value, str) else f'{key} = "{value}"' for key, value in about.items()]
+    lines += ["", "[parameters]"]
+    for name, meta in FIELDS.items():
+        lines.append(f"{name} = {getattr(parameters, name):.6g}  # [{meta['unit']}] {meta['doc']}")
+    temporary = path.with_suffix(".part")
+    temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    temporary.replace(path)
+
+
+def tune(
+    start: Parameters,
+    out: Path,
+    *,
+    kinds: Sequence[str] = KINDS,
+    generations: int = 100,
+    population: int = 16,
+    sigma: float = 0.05,
+    seed: int = 1,
+    first: int = 0,
+    workers: int = 2,
+    command: str = "",
+) -> Parameters:
+    """Run CMA-ES and return the best estimate; see the module.
+
+    Args:
+        sigma: initial spread, of the tuning ranges.
+        first: number of the first generation, so that a continued run draws new cases.
+    """
+    import cma
+
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    options = {"bounds": [0, 1], "popsize": population, "seed": seed, "verbose": -9, "CMA_diagonal": 30}
+    strategy = cma.CMAEvolutionStrategy(np.clip(to_unit(start), 0.01, 0.99), sigma, options)
+    began = time.monotonic()
+    best = start
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        for generation in range(first, first + generations):
+            candidates = strategy.ask()
+            cases = draw_cases(generation, tuple(kinds))
+            tasks = [(x, case) for x in candidates for case in cases]
+            table = np.array(list(pool.map(evaluate, tasks))).reshape(len(candidates), len(cases))
+            costs = table.mean(axis=1)
+            strategy.tell(candidates, costs.tolist())
+            best = from_unit(strategy.result.xfavorite)
+            i = int(costs.argmin())
+            fell = float((table >= 10.0).mean())
+            print(
+                f"generation {generation}  best {costs[i]:.3f}  median {np.median(costs):.3f}  fell {fell:.2f}"
+                f"  spread {strategy.sigma:.4f}  {time.monotonic() - began:.0f} s  {table.mean(axis=0).round(1).tolist()}",
+                flush=True,
+            )
+            about = {
+                "command": command,
+                "cases": " ".join(kinds),
+                "seeds": f"{TUNING_SEEDS[0]}-{TUNING_SEEDS[1]}, strategy seed {seed}",
+                "generation": generation,
+                "median_cost": float(np.median(costs)),
+                "share_fallen": fell,
+            }
+            write_parameters(out, best, about)
+            write_parameters(out.with_name(out.stem + "-best.toml"), from_unit(candidates[i]), about)
+    return best
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Command line of the tuning run."""
+    parser = argparse.ArgumentParser(description="CMA-ES over the walker's parameters")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--start", type=Path, default=None, help="parameter file; the shipped one by default")
+    parser.add_argument("--cases", nargs="+", default=list(KINDS), choices=KINDS)
+    parser.add_argument("--generations", type=int, default=100)
+    parser.add_argument("--population", type=int, default=16)
+    parser.add_argument("--sigma", type=float, default=0.05)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=2)
+    a = parser.parse_args(argv)
+    command = "python -m sandbox.learn.tuning " + " ".join(sys.argv[1:] if argv is None else argv)
+    tune(
+        Parameters.load(a.start), a.out, kinds=a.cases, generations=a.generations, population=a.population, sigma=a.sigma,
+        seed=a.seed, first=a.first, workers=a.workers, command=command,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

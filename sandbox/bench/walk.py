@@ -115,8 +115,8 @@ class Cell:
     gait: bool = False
 
     def needed(self, runs: int) -> int | None:
-        """Runs out of ``runs`` that must be ok: the same share, rounded down."""
-        return None if self.required is None else math.floor(self.required * runs / self.runs)
+        """Runs out of ``runs`` that must be ok: the same share, rounded down, and at least one."""
+        return None if self.required is None else max(1, math.floor(self.required * runs / self.runs))
 
 
 # -- cells -------------------------------------------------------------------------------------------------------------------

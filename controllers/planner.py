@@ -36,6 +36,7 @@ RETIME = 0.6  # share of swing after which the step's end is no longer moved
 EARLIEST_TOUCHDOWN = 0.55  # share of swing before which ground contact is a stumble, not a touchdown
 STOP_SPEED = 0.22  # [m/s] CoM speed below which standing can take over
 STOP_SPREAD = 0.16  # [m] fore-aft distance of the feet below which standing can take over
+NARROWEST = 0.4  # of half the hip spacing: the nearest that a foot is set to the line of the other (feet pass fore and aft)
 INTEGRAL_LIMIT = 0.08  # [m] of the foothold shift that regulates speed
 SINK_LIMIT = 0.06  # [m] how far below the expected ground a swing foot searches for it
 
@@ -364,7 +365,7 @@ def _place_foot(o, s, k, b, omega, speed):
     lateral = stance_r + side * k.step_width + k.lateral_gain * (y_td + w_td / omega - wanted) + turn
     # no crossing of the stance leg, no foothold out of reach of the hip
     gap = side * (lateral - stance_r)
-    lateral = stance_r + side * clamp(gap, 1.1 * b.hip_half, 0.55 * b.leg)
+    lateral = stance_r + side * clamp(gap, NARROWEST * b.hip_half, 0.55 * b.leg)
     forward = clamp(forward, -0.45 * b.leg, 0.62 * b.leg)
     s.foothold[0] = o.com[0] + forward * fx + lateral * rx
     s.foothold[1] = o.com[1] + forward * fy + lateral * ry
@@ -384,7 +385,7 @@ def _place_foot(o, s, k, b, omega, speed):
 
 
 @kernel
-def _swing_path(o, s, k, b, dt):
+def _swing_path(o, s, k, b, speed, dt):
     """Advance the swing target by one tick on its way to the foothold."""
     i = s.swing
     left = s.step_end - o.time
@@ -397,8 +398,17 @@ def _swing_path(o, s, k, b, dt):
             s.swing_position[j] = x
             s.swing_velocity[j] = v
             s.swing_acceleration[j] = a
-        early = max(left - 0.1 * (s.step_end - s.lift_off), 2.5 * dt)  # the foot is ready a little before the ground
-        x, v, a = quintic(s.swing_pitch, s.swing_pitch_rate, s.swing_pitch_acceleration, k.landing_pitch + s.slope, 0.0, early, dt)
+        # heel up first, then toes up; the foot is ready a little before the ground
+        whole = s.step_end - s.lift_off
+        until = s.lift_off + k.swing_heel_time * whole - o.time
+        if until > 2.5 * dt:
+            goal = -k.swing_heel * min(1.2, speed * b.time / b.length) + s.slope
+            goal_rate = 0.5 * (k.landing_pitch - goal) / (0.9 * whole - k.swing_heel_time * whole)
+        else:
+            goal = k.landing_pitch + s.slope
+            goal_rate = 0.0
+            until = max(left - 0.1 * whole, 2.5 * dt)
+        x, v, a = quintic(s.swing_pitch, s.swing_pitch_rate, s.swing_pitch_acceleration, goal, goal_rate, until, dt)
         s.swing_pitch = x
         s.swing_pitch_rate = v
         s.swing_pitch_acceleration = a
@@ -531,7 +541,7 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
                 if swung < RETIME:
                     _retime(o, s, k, b, omega, speed, lateral_speed)
                 _place_foot(o, s, k, b, omega, speed)
-            _swing_path(o, s, k, b, dt)
+            _swing_path(o, s, k, b, speed, dt)
             if o.contact[i] == 1 and swung > EARLIEST_TOUCHDOWN:
                 s.touchdown[i] = t
                 s.touchdown_pitch[i] = clamp(o.foot_pitch[i], -0.1, 0.5)

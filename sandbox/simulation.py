@@ -202,7 +202,7 @@ class Simulation:
         fall = self.fall
         return self.recorder.finish(
             fall={"fell": fall is not None, "time_s": fall.time if fall else None, "cause": fall.cause if fall else None},
-            cpu={"total_s": time.process_time() - self._cpu, "engine_s": getattr(self.plant, "engine_seconds", None)},
+            cpu={"total_s": time.process_time() - self._cpu, "engine_s": self.plant.engine_seconds},
         )
 
     def close(self) -> None:

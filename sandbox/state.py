@@ -96,4 +96,4 @@ class BodyState:
     @property
     def load(self) -> Array:
         """Vertical ground force per foot (2,) [N]."""
-        return self.sole_force[:, :, 2].sum(axis=1)
+        return np.asarray(self.sole_force[:, :, 2].sum(axis=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,13 +38,23 @@ class Pose:
 
 
 class Plant(Protocol):
-    """A body that follows a plan. ``dt`` [s] is its step."""
+    """A body that follows a plan.
+
+    Attributes:
+        dt: step [s].
+        fall: set once, when the body fell.
+        predicted: asked for the time at which the planner expects an event (foot, touchdown) [s].
+        timed, engine_seconds: whether the CPU time inside the physics engine is measured, and that time [s].
+    """
 
     anatomy: Anatomy
     dt: float
     state: BodyState
     observer: Observer
     fall: Fall | None
+    predicted: Callable[[int, bool], float]
+    timed: bool
+    engine_seconds: float
 
     def reset(self, pose: Pose) -> None:
         """Set the body down; the only time at which its state is written."""
@@ -53,6 +64,9 @@ class Plant(Protocol):
 
     def follow(self, planner: GaitPlanner) -> None:
         """One step of ``dt`` towards the plan."""
+
+    def push(self, force: Array, link: str = "thorax", point: Array | None = None) -> None:
+        """Disturb a link with a force (3,) [N] during the next step."""
 
     def close(self) -> None:
         """Release what the plant holds; further use is an error, closing again is not."""

@@ -79,7 +79,7 @@ class BulletPlant:
         self._tick = 0
         self._base_com = np.array(anatomy.links[0].mass_properties.com)
         self._mass_share = anatomy.mass / 70.0
-        self._client = bullet.connect(bullet.DIRECT)
+        self._client: int = bullet.connect(bullet.DIRECT)
         if self._client < 0:
             raise RuntimeError("PyBullet has no free client: close plants that are no longer used")
         # a plant that nobody closes gives its client back when it is collected
@@ -278,7 +278,7 @@ class BulletPlant:
             pressure[k + 1] += y * f
             pressure[k + 2] += z * f
             total[foot] += f
-        s.sole_force.flat = force
+        s.sole_force.ravel()[:] = force  # a view, since the array is contiguous
         alpha = self.dt / (LOAD_FILTER + self.dt)
         for i in range(2):
             if total[i] > 0.0:

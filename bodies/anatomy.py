@@ -304,7 +304,7 @@ class Anatomy:
         for side in SIDES:
             thigh, shank = self.length("thigh"), self.length("shank")
             hindfoot = seg("foot") - toes.moved(mtp) - virtual
-            heel_r, ball_r, toe_r = 0.018 * r, 0.018 * r, 0.013 * r
+            heel_r, ball_r, toe_r = 0.014 * r, 0.010 * r, 0.010 * r
             heel_w, ball_w = HEEL_HALF_WIDTH * foot, FOOT_HALF_WIDTH * foot
             heel = tuple(Sphere(_vec(s * (heel_w - heel_r), -self.heel_behind_ankle + heel_r, heel_r - ankle), heel_r) for s in (-1, 1))
             ball = tuple(Sphere(_vec(s * (ball_w - ball_r), mtp[1], ball_r - ankle), ball_r) for s in (-1, 1))

@@ -40,9 +40,11 @@ from sandbox.state import BodyState
 CONTACT_MASS = 60.0  # [kg] on the reference body, of a fully loaded foot
 LOOK_AHEAD = 2e-3  # [s] step of the finite difference that gives the swing joints' speed
 FZ_RANGE = (0.15, 2.2)  # vertical force asked for, in body weights
+TWIST_FRICTION = 0.35  # share of the vertical force that is counted on against twisting: feet meet friction of 0.6 and more
+TWIST_WIDTH = 0.04  # [leg lengths] arm of friction across the ball of the foot
 STANCE_KD = 2.0  # [N m s/rad] residual damping of a force-controlled joint (hip, knee)
 # Stiffness of the joints that hold a pose, reference body [N m/rad], and damping time kd / kp [s].
-HEAD_KP, HIP_ROTATION_KP, INVERSION_KP, MTP_KP, MTP_STAND_KP = 40.0, 150.0, 60.0, 15.0, 60.0
+HEAD_KP, HIP_ROTATION_KP, FOOT_YAW_KP, INVERSION_KP, MTP_KP, MTP_STAND_KP = 40.0, 150.0, 80.0, 60.0, 15.0, 60.0
 POSE_ZETA = 0.08
 
 
@@ -204,6 +206,7 @@ def _pose_targets(s, k, scale, arm, kp, kd, target, rate):
             kp[a + j] = k.arm_kp if j != 2 else 0.4 * k.arm_kp
             kd[a + j] = POSE_ZETA * kp[a + j]
         target[a] = s.shoulder[i]
+        rate[a] = s.shoulder_rate[i]
         target[a + 1] = -0.10
         target[a + 3] = s.elbow[i]
 
@@ -302,7 +305,6 @@ def _torques(
     yaw_error = o.pelvis_yaw - s.pelvis_yaw
     yaw_error -= 2 * math.pi * math.floor(yaw_error / (2 * math.pi) + 0.5)
     m_yaw = -k.trunk_yaw_stiffness * yaw_error - k.yaw_damping * (o.pelvis_yaw_rate - s.pelvis_yaw_rate)
-    m_yaw = clamp(m_yaw, -70.0 * scale, 70.0 * scale)
     swinging = s.mode == WALK and s.phase != DOUBLE
     if swinging:  # take up what the swing hip puts on the pelvis (torque of the last tick)
         first = leg[s.swing]
@@ -361,7 +363,18 @@ def _torques(
         force[0] = f_f * fx + f_r * rx
         force[1] = f_f * fy + f_r * ry
         force[2] = f_z
-        free = share * m_yaw
+        # A foot that carries its load at one end can hardly resist twisting: the free moment stays below what friction
+        # gives there, or the foot spins.
+        behind = max(ahead + b.ball + b.heel, 0.0)
+        before = max(-ahead, 0.0)
+        arm_length = TWIST_WIDTH * b.leg + 2 * behind * before / max(behind + before, 1e-3)
+        twist = TWIST_FRICTION * f_z * arm_length
+        # The horizontal pair that rights the trunk also turns the body about the vertical where the foot is ahead of or
+        # behind the CoM: take that turn out again.
+        off_f = (point[0] - o.com[0]) * fx + (point[1] - o.com[1]) * fy
+        off_r = (point[0] - o.com[0]) * rx + (point[1] - o.com[1]) * ry
+        coupled = share * (off_r * m_pitch + off_f * m_roll) / height
+        free = clamp(share * m_yaw - coupled, -twist, twist)
         # force on the root and on the leg's joints
         dx, dy, dz = point[0] - link_p[0, 0], point[1] - link_p[0, 1], point[2] - link_p[0, 2]
         mx = dy * force[2] - dz * force[1]
@@ -388,6 +401,11 @@ def _torques(
             kd[first + j] = damping
         kd[first] += fresh
         kd[first + 3] += fresh
+        kp[first + 2] = FOOT_YAW_KP * scale
+        kd[first + 2] = POSE_ZETA * kp[first + 2]
+        turned = s.foot_yaw[i] - o.foot_yaw[i]
+        turned -= 2 * math.pi * math.floor(turned / (2 * math.pi) + 0.5)
+        target[first + 2] = q[first + 2] + side * clamp(turned, -0.5, 0.5)
         kp[first + 4] = k.foot_pitch_kp * (1.0 if s.mode != STAND else 0.3)
         kd[first + 4] = POSE_ZETA * kp[first + 4] + 0.25 * fresh
         target[first + 4] = q[first + 4] + s.foot_pitch[i] - o.foot_pitch[i]

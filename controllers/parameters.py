@@ -76,7 +76,7 @@ class Parameters:
     cop_speed_gain: float = _p(0.6, "1", 0.0, 1.5, "forward shift of the pressure, of what would mend the predicted XCoM")
     cop_lateral_gain: float = _p(0.8, "1", 0.0, 1.5, "lateral shift of the pressure, of what would mend the predicted XCoM")
     cop_shift_max: float = _p(0.03, "m", 0.0, 0.06, "largest forward shift of the pressure")
-    cop_side_max: float = _p(0.024, "m", 0.0, 0.035, "largest lateral shift of the pressure")
+    cop_side_max: float = _p(0.022, "m", 0.0, 0.030, "largest lateral shift of the pressure")
     # -- height and trunk
     com_height: float = _p(0.972, "m", 0.945, 0.99, "height of the CoM above the supporting ground at mid-stance, walking")
     com_bounce: float = _p(
@@ -87,7 +87,7 @@ class Parameters:
     height_damping: float = _p(10.0, "1/s", 4.0, 25.0, "vertical damping per mass")
     trunk_pitch_stiffness: float = _p(800.0, "N m/rad", 300.0, 1400.0, "moment on the trunk per pitch")
     trunk_roll_stiffness: float = _p(530.0, "N m/rad", 200.0, 1000.0, "moment on the trunk per roll")
-    trunk_yaw_stiffness: float = _p(250.0, "N m/rad", 50.0, 400.0, "moment on the pelvis per yaw")
+    trunk_yaw_stiffness: float = _p(60.0, "N m/rad", 5.0, 300.0, "moment on the pelvis per yaw")
     trunk_damping: float = _p(68.0, "N m s/rad", 30.0, 150.0, "damping of pitch and roll")
     yaw_damping: float = _p(30.0, "N m s/rad", 5.0, 80.0, "damping of yaw")
     trunk_lean: float = _p(0.03, "rad", -0.05, 0.15, "forward lean of the trunk at 1 m/s")
@@ -120,8 +120,8 @@ class Parameters:
     # -- pelvis, trunk rotation, arms
     pelvis_rotation: float = _p(0.07, "rad", 0.0, 0.15, "amplitude of pelvic rotation at 1 m/s")
     thorax_rotation: float = _p(0.07, "rad", 0.0, 0.15, "amplitude of the counter-rotation of the thorax at 1 m/s")
-    arm_swing: float = _p(0.8, "1", 0.0, 1.5, "shoulder flexion per opposite leg's angle")
-    arm_kp: float = _p(25.0, "N m/rad", 5.0, 60.0, "shoulder stiffness")
+    arm_swing: float = _p(1.2, "1", 0.0, 2.0, "shoulder flexion per opposite leg's angle")
+    arm_kp: float = _p(45.0, "N m/rad", 5.0, 100.0, "shoulder stiffness")
     lumbar_kp: float = _p(500.0, "N m/rad", 200.0, 1200.0, "lumbar stiffness")
     lumbar_flexion: float = _p(0.10, "rad", -0.1, 0.25, "flexion of the lumbar spine")
     # -- standing, starting, stopping

@@ -83,6 +83,7 @@ PLAN_DTYPE = np.dtype(
             ("cop_side_shift", "f8"),  # and to the right [m]
             ("foot_pitch", "f8", (2,)),
             ("foot_pitch_rate", "f8", (2,)),
+            ("foot_yaw", "f8", (2,)),  # of a standing foot, as it landed
             ("swing_position", "f8", (3,)),
             ("swing_velocity", "f8", (3,)),
             ("swing_acceleration", "f8", (3,)),
@@ -103,6 +104,7 @@ PLAN_DTYPE = np.dtype(
             ("thorax_yaw", "f8"),  # relative to the pelvis
             ("lean", "f8"),
             ("shoulder", "f8", (2,)),
+            ("shoulder_rate", "f8", (2,)),
             ("elbow", "f8", (2,)),
         ],
     )
@@ -197,6 +199,7 @@ def _reset(observation, plan, parameters, heading):
         s.share[i] = 0.5
         s.cop[i] = k.stand_cop
         s.ground[i] = o.sole_low[i]
+        s.foot_yaw[i] = o.foot_yaw[i]
         s.touchdown[i] = o.time - 10.0
     for i in range(3):
         s.step_start_com[i] = o.com[i]
@@ -544,6 +547,7 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
             _swing_path(o, s, k, b, speed, dt)
             if o.contact[i] == 1 and swung > EARLIEST_TOUCHDOWN:
                 s.touchdown[i] = t
+                s.foot_yaw[i] = o.foot_yaw[i]
                 s.touchdown_pitch[i] = clamp(o.foot_pitch[i], -0.1, 0.5)
                 ahead = (o.ankle[i, 0] - o.ankle[lead, 0]) * fx + (o.ankle[i, 1] - o.ankle[lead, 1]) * fy
                 s.ground[i] = o.sole_low[i]
@@ -607,6 +611,11 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
     for i in range(2):
         other = 1 - i
         leg = ((o.ankle[other, 0] - o.hip[other, 0]) * fx + (o.ankle[other, 1] - o.hip[other, 1]) * fy) / b.leg
-        swing_arm = k.arm_swing * leg * min(1.0, 0.3 + speed * b.time / b.length) if s.mode == WALK else 0.0
+        amount = k.arm_swing * min(1.0, 0.3 + speed * b.time / b.length) if s.mode == WALK else 0.0
+        swing_arm = amount * leg
+        rate = (
+            (o.ankle_velocity[other, 0] - o.hip_velocity[other, 0]) * fx + (o.ankle_velocity[other, 1] - o.hip_velocity[other, 1]) * fy
+        ) / b.leg
+        s.shoulder_rate[i] = clamp(amount * rate, -5.0 / b.time, 5.0 / b.time)
         s.shoulder[i] = swing_arm - 0.05
         s.elbow[i] = 0.3 + 0.5 * max(swing_arm, 0.0)

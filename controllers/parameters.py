@@ -78,7 +78,7 @@ class Parameters:
     cop_shift_max: float = _p(0.03, "m", 0.0, 0.06, "largest forward shift of the pressure")
     cop_side_max: float = _p(0.022, "m", 0.0, 0.030, "largest lateral shift of the pressure")
     # -- height and trunk
-    com_height: float = _p(0.972, "m", 0.945, 0.99, "height of the CoM above the supporting ground at mid-stance, walking")
+    com_height: float = _p(0.985, "m", 0.945, 1.01, "height of the CoM above the supporting ground at mid-stance, walking")
     com_bounce: float = _p(
         0.018, "m", 0.0, 0.035, "amplitude of the CoM's rise and fall at a step of 0.65 m; grows with the square of the step"
     )
@@ -100,7 +100,7 @@ class Parameters:
     swing_heel: float = _p(0.3, "rad", 0.0, 1.1, "heel-up pitch that the foot goes through in early swing, at 1 m/s")
     swing_heel_time: float = _p(0.25, "1", 0.1, 0.4, "when in swing it does")
     landing_speed: float = _p(0.15, "m/s", 0.05, 0.5, "speed at which a foot that has not met the ground sinks")
-    swing_end_speed: float = _p(0.0, "m/s", -0.5, 0.8, "forward speed of the foot over ground at touchdown")
+    swing_end_speed: float = _p(0.3, "m/s", 0.0, 1.5, "forward speed of the foot over ground at touchdown, at 1 m/s")
     reach: float = _p(0.99, "1", 0.94, 1.0, "longest hip-ankle distance that a foothold may ask for, of the straight leg")
     swing_kp: float = _p(700.0, "N m/rad", 300.0, 1200.0, "hip stiffness in swing")
     swing_zeta: float = _p(0.06, "s", 0.03, 0.12, "damping over stiffness in swing")
@@ -112,6 +112,9 @@ class Parameters:
     foot_lower_time: float = _p(0.10, "s", 0.04, 0.2, "time in which the landed foot is lowered to flat")
     heel_rise: float = _p(0.35, "rad", 0.0, 0.8, "pitch of the rear foot when it leaves the ground, heel up")
     heel_rise_start: float = _p(0.70, "1", 0.5, 1.05, "when in single support the heel begins to rise, of step time")
+    push_off: float = _p(
+        0.1, "1", 0.0, 0.6, "extra force of the rear leg along its line to the CoM in double support, at 1 m/s, of body weight"
+    )
     mtp_stance_kp: float = _p(2.0, "N m/rad", 0.5, 30.0, "toe stiffness of a loaded foot")
     landing_damping: float = _p(10.0, "N m s/rad", 0.0, 25.0, "damping of the lead leg just after touchdown")
     landing_damping_time: float = _p(0.12, "s", 0.05, 0.3, "time in which it fades")

@@ -31,6 +31,7 @@ DOUBLE, SINGLE = 0, 1  # plan.phase
 
 KLAW_STEP = 0.004  # step length over (cadence [1/min] x height), Bruderlin & Calvert 1989
 LOWEST_SPEED = 0.05  # [m/s] below this the speed law of cadence is held, and a walker with no command may stop
+FOOT_STOP = 0.08  # [s] in which the landing foot's forward speed would run out
 FREEZE = 0.85  # share of swing after which the foothold is no longer changed
 RETIME = 0.6  # share of swing after which the step's end is no longer moved
 EARLIEST_TOUCHDOWN = 0.55  # share of swing before which ground contact is a stumble, not a touchdown
@@ -77,6 +78,7 @@ PLAN_DTYPE = np.dtype(
             ("slope", "f8"),  # rise over forward distance
             # targets
             ("share", "f8", (2,)),  # of the body's load, per foot
+            ("push", "f8"),  # extra force of the rear leg, of body weight
             ("cop", "f8", (2,)),  # ahead of the ankle of the flat foot [m]
             ("cop_side", "f8", (2,)),  # to the right [m]
             ("cop_shift", "f8"),  # of the stance foot's pressure, forward [m]
@@ -166,12 +168,13 @@ def step_time_law(speed, factor, longest, length, time):
 
 
 @kernel
-def quintic(p, v, a, goal, goal_velocity, duration, dt):
+def quintic(p, v, a, goal, goal_velocity, goal_acceleration, duration, dt):
     """Position, velocity, acceleration after ``dt`` on the minimum-jerk path to ``goal`` in ``duration`` [s]."""
     T = duration
-    c3 = (20 * (goal - p) - (8 * goal_velocity + 12 * v) * T - 3 * a * T * T) / (2 * T**3)
-    c4 = (30 * (p - goal) + (14 * goal_velocity + 16 * v) * T + 3 * a * T * T) / (2 * T**4)
-    c5 = (12 * (goal - p) - 6 * (goal_velocity + v) * T - a * T * T) / (2 * T**5)
+    b = goal_acceleration
+    c3 = (20 * (goal - p) - (8 * goal_velocity + 12 * v) * T - (3 * a - b) * T * T) / (2 * T**3)
+    c4 = (30 * (p - goal) + (14 * goal_velocity + 16 * v) * T + (3 * a - 2 * b) * T * T) / (2 * T**4)
+    c5 = (12 * (goal - p) - 6 * (goal_velocity + v) * T - (a - b) * T * T) / (2 * T**5)
     x = p + dt * (v + dt * (0.5 * a + dt * (c3 + dt * (c4 + dt * c5))))
     xd = v + dt * (a + dt * (3 * c3 + dt * (4 * c4 + dt * 5 * c5)))
     xdd = a + dt * (6 * c3 + dt * (12 * c4 + dt * 20 * c5))
@@ -393,11 +396,12 @@ def _swing_path(o, s, k, b, speed, dt):
     i = s.swing
     left = s.step_end - o.time
     fx, fy = -math.sin(s.heading), math.cos(s.heading)
-    end_v = k.swing_end_speed
+    end_v = k.swing_end_speed * min(1.5, speed * b.time / b.length)
     if left > 2.5 * dt:
         for j in range(2):
             goal_v = end_v * (fx if j == 0 else fy)
-            x, v, a = quintic(s.swing_position[j], s.swing_velocity[j], s.swing_acceleration[j], s.foothold[j], goal_v, left, dt)
+            goal_a = -goal_v / (FOOT_STOP * b.time)
+            x, v, a = quintic(s.swing_position[j], s.swing_velocity[j], s.swing_acceleration[j], s.foothold[j], goal_v, goal_a, left, dt)
             s.swing_position[j] = x
             s.swing_velocity[j] = v
             s.swing_acceleration[j] = a
@@ -411,7 +415,7 @@ def _swing_path(o, s, k, b, speed, dt):
             goal = k.landing_pitch + s.slope
             goal_rate = 0.0
             until = max(left - 0.1 * whole, 2.5 * dt)
-        x, v, a = quintic(s.swing_pitch, s.swing_pitch_rate, s.swing_pitch_acceleration, goal, goal_rate, until, dt)
+        x, v, a = quintic(s.swing_pitch, s.swing_pitch_rate, s.swing_pitch_acceleration, goal, goal_rate, 0.0, until, dt)
         s.swing_pitch = x
         s.swing_pitch_rate = v
         s.swing_pitch_acceleration = a
@@ -525,6 +529,7 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
             s.share[i] = 1 - s.transfer
             _stance_foot(o, s, k, b, lead, speed, s.transfer_time)
             _stance_foot(o, s, k, b, i, speed, s.transfer_time)
+            s.push = k.push_off * min(1.5, speed * b.time / b.length) * math.sin(math.pi * s.transfer)
             ended = o.load[i] < k.release_share * total and s.transfer > 0.6
             late = t - s.phase_start > k.double_support_timeout * s.transfer_time
             if ended or (late and s.transfer >= 1.0):

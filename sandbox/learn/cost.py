@@ -140,7 +140,7 @@ def draw_cases(generation: int, kinds: tuple[str, ...]) -> list[Case]:
     out: list[Case] = []
     for kind in kinds:
         if kind == "walk":
-            out += [Case("walk", round(float(v + rng.uniform(-0.1, 0.1)), 3), seed()) for v in (0.5, 0.8, 1.05, 1.2, 1.45)]
+            out += [Case("walk", round(float(v + rng.uniform(-0.1, 0.1)), 3), seed()) for v in (0.5, 0.9, 1.2, 1.45)]
         elif kind == "push":
             out += [Case("push", float(rng.uniform(0.8, 1.2)), seed(), float(rng.uniform(0, 360)), force) for force in (50.0, 100.0)]
         elif kind == "stand":

@@ -41,7 +41,8 @@ OBSERVATION_DTYPE = np.dtype(
             ("foot_pitch_rate", "f8", (2,)),
             ("foot_roll", "f8", (2,)),
             ("foot_yaw", "f8", (2,)),
-            ("sole_low", "f8", (2,)),
+            ("sole_low", "f8", (2,)),  # height of the lowest point of the sole
+            ("sole_low_ahead", "f8", (2,)),  # how far ahead of the ankle that point lies, along the foot
             ("load", "f8", (2,)),
             ("contact", "i8", (2,)),
         ],
@@ -131,11 +132,14 @@ def _observe(
         # pitch rate: angular velocity about the foot's horizontal medio-lateral axis
         cy, sy = math.cos(o.foot_yaw[s]), math.sin(o.foot_yaw[s])
         o.foot_pitch_rate[s] = link_w[foot_link, 0] * cy + link_w[foot_link, 1] * sy
-        lowest = 1e9
-        for k in range(2):
-            point_in_world(foot_link, sole[k], link_r, link_p, low)
-            lowest = min(lowest, low[2])
-        point_in_world(toe_link, toe_tip, link_r, link_p, low)
-        o.sole_low[s] = min(lowest, low[2])
+        o.sole_low[s] = 1e9
+        for k in range(3):
+            if k < 2:
+                point_in_world(foot_link, sole[k], link_r, link_p, low)
+            else:
+                point_in_world(toe_link, toe_tip, link_r, link_p, low)
+            if low[2] < o.sole_low[s]:
+                o.sole_low[s] = low[2]
+                o.sole_low_ahead[s] = (low[1] - o.ankle[s, 1]) * cy - (low[0] - o.ankle[s, 0]) * sy
         o.load[s] = load[s]
         o.contact[s] = contact[s]

@@ -102,6 +102,7 @@ class Parameters:
     landing_speed: float = _p(0.15, "m/s", 0.05, 0.5, "speed at which a foot that has not met the ground sinks")
     swing_end_speed: float = _p(0.3, "m/s", 0.0, 1.5, "forward speed of the foot over ground at touchdown, at 1 m/s")
     reach: float = _p(0.99, "1", 0.94, 1.0, "longest hip-ankle distance that a foothold may ask for, of the straight leg")
+    dip_max: float = _p(0.05, "m", 0.0, 0.10, "lowest that the body goes for a foothold that is out of reach")
     swing_kp: float = _p(700.0, "N m/rad", 300.0, 1200.0, "hip stiffness in swing")
     swing_zeta: float = _p(0.06, "s", 0.03, 0.12, "damping over stiffness in swing")
     swing_knee: float = _p(0.7, "1", 0.3, 1.2, "knee over hip stiffness in swing")

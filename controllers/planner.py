@@ -38,6 +38,8 @@ EARLIEST_TOUCHDOWN = 0.55  # share of swing before which ground contact is a stu
 STOP_SPEED = 0.22  # [m/s] CoM speed below which standing can take over
 STOP_SPREAD = 0.16  # [m] fore-aft distance of the feet below which standing can take over
 NARROWEST = 0.4  # of half the hip spacing: the nearest that a foot is set to the line of the other (feet pass fore and aft)
+DIP_RATE = (0.35, 0.15)  # [m/s] at which the body is lowered for a long step, and raised again
+SLOPE_RATE = 0.5  # [rad/s] at which standing feet teach the slope of the ground
 INTEGRAL_LIMIT = 0.08  # [m] of the foothold shift that regulates speed
 SINK_LIMIT = 0.06  # [m] how far below the expected ground a swing foot searches for it
 
@@ -74,7 +76,7 @@ PLAN_DTYPE = np.dtype(
             ("transfer_time", "f8"),
             ("step_start_com", "f8", (3,)),
             # ground
-            ("ground", "f8", (2,)),  # height under each foot [m]
+            ("ground", "f8", (2,)),  # height under each ankle [m]
             ("slope", "f8"),  # rise over forward distance
             # targets
             ("share", "f8", (2,)),  # of the body's load, per foot
@@ -99,6 +101,8 @@ PLAN_DTYPE = np.dtype(
             ("foothold_yaw", "f8"),
             ("height", "f8"),
             ("height_base", "f8"),
+            ("dip", "f8"),  # the body is lowered by this for a long step [m]
+            ("dip_goal", "f8"),
             ("height_rate", "f8"),
             ("height_acceleration", "f8"),
             ("pelvis_yaw", "f8"),
@@ -189,6 +193,12 @@ def ankle_above_sole(pitch, body):
 
 
 @kernel
+def _ground_under(o, s, i):
+    """Height of the ground under an ankle whose sole touches it [m]: feet on a slope touch ahead of it or behind."""
+    return o.sole_low[i] - s.slope * o.sole_low_ahead[i]
+
+
+@kernel
 def _reset(observation, plan, parameters, heading):
     o, s, k = observation[0], plan[0], parameters[0]
     s.mode = STAND
@@ -201,7 +211,7 @@ def _reset(observation, plan, parameters, heading):
     for i in range(2):
         s.share[i] = 0.5
         s.cop[i] = k.stand_cop
-        s.ground[i] = o.sole_low[i]
+        s.ground[i] = _ground_under(o, s, i)
         s.foot_yaw[i] = o.foot_yaw[i]
         s.touchdown[i] = o.time - 10.0
     for i in range(3):
@@ -250,7 +260,7 @@ def _stand(o, s, k, b, omega):
     for i in range(2):
         s.cop[i] = clamp(ahead, -b.heel + 0.012, b.toe - 0.03)
         s.cop_side[i] = 0.0
-        s.foot_pitch[i] = 0.0
+        s.foot_pitch[i] = s.slope
         s.foot_pitch_rate[i] = 0.0
     return outside
 
@@ -287,7 +297,8 @@ def _begin_swing(o, s, k, b):
     s.swing_pitch_acceleration = 0.0
     s.swing_yaw_start = o.foot_yaw[i]
     s.swing_yaw = o.foot_yaw[i]
-    s.swing_lift = o.ankle[i, 2] - (s.ground[i] + ankle_above_sole(o.foot_pitch[i], b))
+    ahead = (o.ankle[1 - i, 1] - o.ankle[i, 1]) * math.cos(s.heading) - (o.ankle[1 - i, 0] - o.ankle[i, 0]) * math.sin(s.heading)
+    s.swing_lift = o.ankle[i, 2] - (s.ground[1 - i] - s.slope * ahead + ankle_above_sole(o.foot_pitch[i] - s.slope, b))
 
 
 @kernel
@@ -377,13 +388,18 @@ def _place_foot(o, s, k, b, omega, speed):
     s.foothold[1] = o.com[1] + forward * fy + lateral * ry
     ahead = (s.foothold[0] - o.ankle[stance, 0]) * fx + (s.foothold[1] - o.ankle[stance, 1]) * fy
     s.foothold[2] = s.ground[stance] + s.slope * ahead
-    # a foothold beyond the leg's reach would pull the body down: bring it in along the direction of travel
+    # A foothold beyond the leg's reach is first met by a lower body, and what is then still out of reach is brought in along
+    # the direction of travel.
     hip_f = x_td - 0.5 * k.double_support * s.step_time * v_td  # x_td lies half a double support after touchdown
-    at_landing = s.height_base - 2 * _bounce(k, b, speed, s.step_time) + s.ground[stance]
+    travelled = hip_f - (ax * fx + ay * fy)
+    at_landing = s.height_base - 2 * _bounce(k, b, speed, s.step_time) + s.ground[stance] + s.slope * travelled
     drop = o.hip[i, 2] + at_landing - o.com[2] - (s.foothold[2] + ankle_above_sole(k.landing_pitch, b))
     longest = k.reach * (b.thigh + b.shank)
-    room = math.sqrt(max(longest * longest - drop * drop, 0.01))
-    excess = forward - (hip_f + room)
+    asked = forward - hip_f
+    lower = drop - math.sqrt(max(longest * longest - asked * asked, 0.25 * longest * longest))
+    s.dip_goal = clamp(lower, 0.0, k.dip_max)
+    drop -= s.dip_goal
+    excess = asked - math.sqrt(max(longest * longest - drop * drop, 0.01))
     if excess > 0:
         s.foothold[0] -= excess * fx
         s.foothold[1] -= excess * fy
@@ -434,8 +450,10 @@ def _swing_path(o, s, k, b, speed, dt):
         lift = -min(k.landing_speed * (o.time - s.step_end), SINK_LIMIT * b.length)
     fade = max(0.0, 1 - phase / 0.5)
     mix = clamp(phase, 0.0, 1.0)
-    ground = s.ground[i] + (s.foothold[2] - s.ground[i]) * mix
-    z = ground + lift + ankle_above_sole(s.swing_pitch, b) + s.swing_lift * fade * fade
+    stance = 1 - i
+    ahead = (s.swing_position[0] - o.ankle[stance, 0]) * fx + (s.swing_position[1] - o.ankle[stance, 1]) * fy
+    ground = s.ground[stance] + s.slope * ahead
+    z = ground + lift + ankle_above_sole(s.swing_pitch - s.slope, b) + s.swing_lift * fade * fade
     s.swing_velocity[2] = (z - s.swing_position[2]) / dt
     s.swing_position[2] = z
     turn = math.sin(0.5 * math.pi * mix) ** 2
@@ -477,6 +495,12 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
     speed = max(s.speed, 0.0) if s.speed > LOWEST_SPEED else 0.0
     lateral_speed = abs(o.com_velocity[0] * fy - o.com_velocity[1] * fx)
 
+    if s.mode == STAND or s.mode == START:
+        flat = 0.5 * (o.foot_pitch[0] + o.foot_pitch[1])
+        if o.load[0] + o.load[1] > 0.8 * b.mass * GRAVITY:
+            s.slope += clamp(flat - s.slope, -SLOPE_RATE * dt, SLOPE_RATE * dt)
+            for i in range(2):
+                s.ground[i] += clamp(_ground_under(o, s, i) - s.ground[i], -0.1 * dt, 0.1 * dt)
     if s.mode == STAND:
         outside = _stand(o, s, k, b, omega)
         if speed_command > LOWEST_SPEED:
@@ -501,7 +525,7 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
         s.share[1 - i] = 1 - s.share[i]
         for j in range(2):
             s.cop[j] = k.stand_cop + (k.start_cop - k.stand_cop) * done
-            s.foot_pitch[j] = 0.0
+            s.foot_pitch[j] = s.slope
             s.foot_pitch_rate[j] = 0.0
         xi = (o.com[0] + o.com_velocity[0] / omega - 0.5 * (o.ankle[0, 0] + o.ankle[1, 0])) * fy - (
             o.com[1] + o.com_velocity[1] / omega - 0.5 * (o.ankle[0, 1] + o.ankle[1, 1])
@@ -543,7 +567,9 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
             s.cop[lead] = clamp(s.cop[lead] + s.cop_shift, -b.heel + 0.01, b.toe - 0.02)
             s.cop_side[lead] += s.cop_side_shift
             if o.load[lead] > 0.3 * b.mass * GRAVITY and o.foot_pitch[lead] < 0.1 + s.slope and o.foot_pitch[lead] > s.slope - 0.1:
-                s.ground[lead] += clamp(o.sole_low[lead] - s.ground[lead], -0.5 * dt, 0.5 * dt)
+                s.ground[lead] += clamp(_ground_under(o, s, lead) - s.ground[lead], -0.5 * dt, 0.5 * dt)
+                if 0.15 < (t - s.touchdown[lead]) / s.step_time < 0.6:  # the foot lies flat, heel not yet rising
+                    s.slope += clamp(o.foot_pitch[lead] - s.slope, -0.2 * SLOPE_RATE * dt, 0.2 * SLOPE_RATE * dt)
             swung = (t - s.lift_off) / (s.step_end - s.lift_off)
             if swung < FREEZE:
                 if swung < RETIME:
@@ -555,9 +581,10 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
                 s.foot_yaw[i] = o.foot_yaw[i]
                 s.touchdown_pitch[i] = clamp(o.foot_pitch[i], -0.1, 0.5)
                 ahead = (o.ankle[i, 0] - o.ankle[lead, 0]) * fx + (o.ankle[i, 1] - o.ankle[lead, 1]) * fy
-                s.ground[i] = o.sole_low[i]
-                rise = (s.ground[i] - s.ground[lead]) / max(ahead, 0.2 * b.leg)
-                s.slope += 0.4 * (clamp(rise, -0.2, 0.2) - s.slope)
+                s.ground[i] = _ground_under(o, s, i)
+                if abs(ahead) > 0.15 * b.leg:
+                    rise = (s.ground[i] - s.ground[lead]) / ahead
+                    s.slope += 0.3 * (clamp(rise, -0.2, 0.2) - s.slope)
                 taken = t - max(s.touchdown[lead], s.phase_start - s.step_time)
                 advanced = (o.com[0] - s.step_start_com[0]) * fx + (o.com[1] - s.step_start_com[1]) * fy
                 if s.steps > 0:
@@ -611,8 +638,17 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
         s.thorax_yaw = 0.0
         s.lean = 0.0
     s.height_base += clamp(base - s.height_base, -0.08 * dt, 0.08 * dt)
-    ground = s.share[0] * s.ground[0] + s.share[1] * s.ground[1]
-    s.height = ground + s.height_base + up
+    ground = 0.0  # under the CoM
+    for i in range(2):
+        ahead = (o.com[0] - o.ankle[i, 0]) * fx + (o.com[1] - o.ankle[i, 1]) * fy
+        ground += s.share[i] * (s.ground[i] + s.slope * ahead)
+    if s.mode != WALK:
+        s.dip_goal = 0.0
+    dip_rate = clamp((s.dip_goal - s.dip) / dt, -DIP_RATE[1], DIP_RATE[0])
+    s.dip += dip_rate * dt
+    s.height = ground + s.height_base + up - s.dip
+    s.height_rate -= dip_rate
+    s.height_rate += s.slope * (o.com_velocity[0] * fx + o.com_velocity[1] * fy)
     for i in range(2):
         other = 1 - i
         leg = ((o.ankle[other, 0] - o.hip[other, 0]) * fx + (o.ankle[other, 1] - o.hip[other, 1]) * fy) / b.leg

@@ -78,7 +78,7 @@ class Simulation:
     def reset(self) -> None:
         """Set the walker down, and start a new recording."""
         plant, a = self.plant, self.anatomy
-        plant.reset(standing_pose(a, self.parameters.lumbar_flexion, self.seed))
+        plant.reset(standing_pose(a, self.parameters.lumbar_flexion, self.seed, slope=self.scene.terrain.slope))
         self.planner.reset(plant.observe())
         plant.predicted = self._predicted
         self._steps_seen = 0

@@ -73,19 +73,24 @@ class Plant(Protocol):
 
 
 def standing_pose(
-    anatomy: Anatomy, lumbar_flexion: float = 0.0, seed: int | None = None, spread: float = 0.02, speed: float = 0.05
+    anatomy: Anatomy,
+    lumbar_flexion: float = 0.0,
+    seed: int | None = None,
+    spread: float = 0.02,
+    speed: float = 0.05,
+    slope: float = 0.0,
 ) -> Pose:
     """Standing upright at the origin, facing +Y, knees a little bent, soles 2 mm above the ground.
 
     With a ``seed``, joint angles get normal noise of ``spread`` [rad] and the root's velocity of ``speed`` [m/s]; the
-    height is kept such that the lowest sole point stays above the ground.
+    height is kept such that the lowest sole point stays above the ground, which rises by ``slope`` [rad] along +Y.
     """
     index = anatomy.joint_index
     q = np.zeros(len(anatomy.joints))
     for side in SIDES:
         q[index[f"{side}_hip_flexion"]] = STANDING_KNEE / 2
         q[index[f"{side}_knee_flexion"]] = STANDING_KNEE
-        q[index[f"{side}_ankle_dorsiflexion"]] = STANDING_KNEE / 2
+        q[index[f"{side}_ankle_dorsiflexion"]] = STANDING_KNEE / 2 + slope
         q[index[f"{side}_shoulder_adduction"]] = -0.10
         q[index[f"{side}_elbow_flexion"]] = 0.3
     q[index["lumbar_flexion"]] = lumbar_flexion
@@ -100,6 +105,12 @@ def standing_pose(
     observer = Observer(anatomy)
     state = BodyState(len(q))
     state.q[:] = q
-    record = observer(state, np.zeros(2), np.zeros(2, dtype=np.int64))
-    height = 0.002 - float(record[0].sole_low.min())
+    observer(state, np.zeros(2), np.zeros(2, dtype=np.int64))
+    names = [f"{side}_{part}" for side in SIDES for part in ("heel", "toe_base", "toe_tip")]
+    above = []
+    for link, point in (anatomy.points[name] for name in names):
+        k = anatomy.link_index[link]
+        x, y, z = observer.link_p[k] + observer.link_r[k] @ point
+        above.append(z - np.tan(slope) * y)
+    height = 0.002 - float(min(above))
     return Pose(np.array([0.0, 0.0, height]), np.array([0.0, 0.0, 0.0, 1.0]), q, velocity)

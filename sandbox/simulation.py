@@ -154,6 +154,8 @@ class Simulation:
         observation = plant.observe()
         planner.update(observation, speed, heading_rate, plant.dt)
         plant.follow(planner)
+        if self._ticks == 0:
+            self._cpu = time.process_time()  # the first tick of a process compiles; that is no time of the walk
         self._ticks += 1
         state, row, plan = plant.state, self._row, planner.plan[0]
         row.tau += state.tau
@@ -229,6 +231,11 @@ def run(
     Args:
         scene: a name (see ``sandbox list``) or a :class:`Scene`, for which speed, heading_rate and seconds are ignored.
         plant: ``bullet`` or ``kinematic``.
+        speed, heading_rate, seconds: of a named scene [m/s], [rad/s], [s]; the scene's own duration by default.
+        seed: of the perturbed start.
+        anatomy, parameters: of the walker; the shipped ones by default.
+        params_name: what the parameters are called in the recording.
+        options: all that a named scene can be asked, instead of speed, heading_rate, seconds and seed.
         progress: called with the simulated time [s] about ten times a simulated second.
 
     Ctrl-C ends the run, and the recording up to that moment is returned with ``header["interrupted"]`` set.

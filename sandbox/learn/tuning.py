@@ -1,13 +1,12 @@
 """CMA-ES over the walker's parameters, on the cores of one machine.
 
-``python -m sandbox.learn.tuning --out walker.toml`` starts from the shipped values; every generation draws new cases, the
+``sandbox tune --out walker.toml`` starts from the shipped values; every generation draws new cases, the
 same for all of its candidates. Each rollout loads its world afresh. The best estimate (the mean of the distribution) is
 written after every generation with the command, the seeds and the score, so that the run can be stopped at any time.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import os
 import sys
@@ -46,7 +45,7 @@ def evaluate(task: tuple[Array, Case]) -> float:
     x, case = task
     try:
         return cost(from_unit(x), case)
-    except Exception as error:  # noqa: BLE001 - whatever a wild candidate does to the physics
+    except Exception as error:  # whatever a wild candidate does to the physics
         print(f"{case}: {type(error).__name__}: {error}", file=sys.stderr)
         return FAILED
 
@@ -79,8 +78,15 @@ def tune(
     """Run CMA-ES and return the best estimate; see the module.
 
     Args:
+        start: where to begin.
+        out: parameter file that is written after every generation.
+        kinds: of cases, see :mod:`sandbox.learn.cost`.
+        generations, population: of CMA-ES.
         sigma: initial spread, of the tuning ranges.
+        seed: of the strategy; the cases depend on the generation alone.
         first: number of the first generation, so that a continued run draws new cases.
+        workers: processes.
+        command: what was typed, for the file.
     """
     import cma
 
@@ -116,27 +122,3 @@ def tune(
             write_parameters(out, best, about)
             write_parameters(out.with_name(out.stem + "-best.toml"), from_unit(candidates[i]), about)
     return best
-
-
-def main(argv: Sequence[str] | None = None) -> None:
-    """Command line of the tuning run."""
-    parser = argparse.ArgumentParser(description="CMA-ES over the walker's parameters")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--start", type=Path, default=None, help="parameter file; the shipped one by default")
-    parser.add_argument("--cases", nargs="+", default=list(KINDS), choices=KINDS)
-    parser.add_argument("--generations", type=int, default=100)
-    parser.add_argument("--population", type=int, default=16)
-    parser.add_argument("--sigma", type=float, default=0.05)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--workers", type=int, default=2)
-    a = parser.parse_args(argv)
-    command = "python -m sandbox.learn.tuning " + " ".join(sys.argv[1:] if argv is None else argv)
-    tune(
-        Parameters.load(a.start), a.out, kinds=a.cases, generations=a.generations, population=a.population, sigma=a.sigma,
-        seed=a.seed, first=a.first, workers=a.workers, command=command,
-    )  # fmt: skip
-
-
-if __name__ == "__main__":
-    main()

@@ -149,7 +149,7 @@ _BUILDERS: dict[str, tuple[str, Callable[[Options], Scene]]] = {
     "push": ("walk (or stand, --speed 0) and be pushed at the chest: --impulse [N s], --direction [deg]", _push),
     "start-stop": ("stand, walk, stop, stand", _start_stop),
     "slope": ("walk up (or down) a slope: --angle [deg]", _slope),
-    "bumps": ("walk over bumps that the walker does not know of: --height [m]", _bumps),
+    "bumps": ("walk over bumps that the walker does not know of: --bump-height [m]", _bumps),
 }
 
 SCENES: dict[str, str] = {name: text for name, (text, _) in _BUILDERS.items()}

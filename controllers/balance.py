@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 import pinocchio as pin
-from numpy.typing import NDArray
 
 from sandbox.bodies.anatomy import Anatomy, Sex
 from sandbox.bodies.inertia import Array
@@ -92,7 +91,7 @@ class Controller:
         t = observer.tree
         _torques(
             observer.record, p.plan, p.parameters, p.body, self._scale, state.q, state.qd,
-            observer.link_r, observer.link_p, observer.link_w, observer.joint_a, t.leg, t.arm, t.lower, t.upper, t.max_torque,
+            observer.link_p, observer.link_w, observer.joint_a, t.leg, t.arm, t.lower, t.upper, t.max_torque,
             mass_matrix, bias, self._index, self.pose_offset, self._kp, self._kd, self._target, self._target_rate,
             self._work, self._rhs, self.tau, self.dt,
         )  # fmt: skip
@@ -278,7 +277,7 @@ def _swing_targets(o, s, k, i, scale, first, thigh, shank, link_w, kp, kd, targe
 
 @kernel
 def _torques(
-    observation, plan, parameters, body, scales, q, qd, link_r, link_p, link_w, joint_a, leg, arm, lower, upper, max_torque,
+    observation, plan, parameters, body, scales, q, qd, link_p, link_w, joint_a, leg, arm, lower, upper, max_torque,
     mass_matrix, bias, index, offset, kp, kd, target, rate, work, rhs, tau, dt,
 ):  # fmt: skip
     o, s, k, b = observation[0], plan[0], parameters[0], body[0]

@@ -155,7 +155,10 @@ class Parameters:
             raise ValueError(f"no parameter file {path}: give a TOML file that `sandbox tune` wrote") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{path} is not a TOML file: {error}") from None
-        return cls().replace(table.get("parameters", {}))
+        values = table.get("parameters")
+        if not isinstance(values, dict):
+            raise ValueError(f"{path} has no table [parameters]: give a file that `sandbox tune` wrote")
+        return cls().replace(values)
 
     def replace(self, changes: dict[str, Any]) -> Parameters:
         """A copy with some values changed. Raises ValueError for an unknown name (naming the nearest) or value."""

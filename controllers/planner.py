@@ -266,7 +266,7 @@ def _stand(o, s, k, b, omega):
 
 
 @kernel
-def _begin_transfer(o, s, k, swing, duration, done):
+def _begin_transfer(o, s, swing, duration, done):
     """Double support in which the load leaves foot ``swing``; ``done`` of it has moved already."""
     s.mode = WALK
     s.phase = DOUBLE
@@ -278,7 +278,7 @@ def _begin_transfer(o, s, k, swing, duration, done):
 
 
 @kernel
-def _begin_swing(o, s, k, b):
+def _begin_swing(o, s, b):
     i = s.swing
     s.phase = SINGLE
     s.cop_shift = 0.0
@@ -517,7 +517,7 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
             s.speed_integral = 0.0
             s.touchdown[1 - swing] = t
             s.touchdown_pitch[1 - swing] = 0.0
-            _begin_transfer(o, s, k, swing, 0.10 * b.time, s.share[1 - swing])
+            _begin_transfer(o, s, swing, 0.10 * b.time, s.share[1 - swing])
     elif s.mode == START:
         done = clamp((t - s.phase_start) / (0.4 * k.start_time), 0.0, 1.0)
         i = s.swing
@@ -535,7 +535,7 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
         if shifted >= k.start_shift or t - s.phase_start >= k.start_time:
             s.touchdown[1 - i] = t
             s.touchdown_pitch[1 - i] = 0.0
-            _begin_transfer(o, s, k, i, k.start_transfer, s.share[1 - i])
+            _begin_transfer(o, s, i, k.start_transfer, s.share[1 - i])
             for j in range(3):
                 s.step_start_com[j] = o.com[j]
 
@@ -559,7 +559,7 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
             if ended or (late and s.transfer >= 1.0):
                 s.share[lead] = 1.0
                 s.share[i] = 0.0
-                _begin_swing(o, s, k, b)
+                _begin_swing(o, s, b)
         else:
             s.share[lead] = 1.0
             s.share[i] = 0.0
@@ -607,7 +607,7 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
                     s.mode = STAND
                     s.swing = lead
                 else:
-                    _begin_transfer(o, s, k, lead, k.double_support * s.step_time, 0.0)
+                    _begin_transfer(o, s, lead, k.double_support * s.step_time, 0.0)
 
     # height of the CoM, pelvis, arms
     if s.mode == WALK:

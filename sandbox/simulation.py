@@ -71,7 +71,8 @@ class Simulation:
         self._every = round(rows)
         if abs(rows - self._every) > 1e-9:
             raise ValueError(
-                f"a recording row of 1/{RECORD_RATE} s is {rows:g} plant steps of {self.plant.dt:g} s: choose a rate that is a multiple of {RECORD_RATE} Hz"
+                f"a recording row of 1/{RECORD_RATE} s is {rows:g} plant steps of {self.plant.dt:g} s: "
+                f"choose a rate that is a multiple of {RECORD_RATE} Hz"
             )
         self.reset()
 

@@ -19,6 +19,11 @@ Array = NDArray[np.float64]
 STANDING_KNEE = 0.15  # [rad] knee flexion of the pose in which a body is set down
 
 
+def unpredicted(foot: int, touchdown: bool) -> float:  # noqa: ARG001
+    """The prediction of a plant that nobody plans for: none."""
+    return float("nan")
+
+
 @dataclass(frozen=True)
 class Fall:
     """That a body fell: when [s] and why (``hip height``, ``trunk tilt`` or ``<link> touched the ground``)."""
@@ -110,7 +115,7 @@ def standing_pose(
     above = []
     for link, point in (anatomy.points[name] for name in names):
         k = anatomy.link_index[link]
-        x, y, z = observer.link_p[k] + observer.link_r[k] @ point
+        _, y, z = observer.link_p[k] + observer.link_r[k] @ point
         above.append(z - np.tan(slope) * y)
     height = 0.002 - float(min(above))
     return Pose(np.array([0.0, 0.0, height]), np.array([0.0, 0.0, 0.0, 1.0]), q, velocity)

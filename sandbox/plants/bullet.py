@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pybullet as bullet
@@ -18,7 +18,7 @@ from sandbox.bodies.urdf import to_urdf
 from sandbox.controllers.balance import Controller
 from sandbox.controllers.observation import Observer
 from sandbox.controllers.planner import GRAVITY, GaitPlanner
-from sandbox.plants.base import Array, Fall, Pose
+from sandbox.plants.base import Array, Fall, Pose, unpredicted
 from sandbox.scenes.terrain import Terrain
 from sandbox.state import BodyState, ContactEvent, ContactState, SolePart
 
@@ -74,7 +74,7 @@ class BulletPlant:
         self.timed = False
         self.engine_seconds = 0.0
         self.controller: Controller | None = None
-        self.predicted: Callable[[int, bool], float] = lambda foot, touchdown: float("nan")
+        self.predicted: Callable[[int, bool], float] = unpredicted
         self._count = np.zeros(2, dtype=np.int64)
         self._tick = 0
         self._base_com = np.array(anatomy.links[0].mass_properties.com)
@@ -103,13 +103,11 @@ class BulletPlant:
             enableFileCaching=0, deterministicOverlappingPairs=1, physicsClientId=c,
         )  # fmt: skip
         self._build_ground()
-        fd, path = tempfile.mkstemp(suffix=".urdf")
-        try:
-            os.write(fd, to_urdf(self.anatomy).encode())
-            os.close(fd)
-            self.body = bullet.loadURDF(path, basePosition=[0, 0, SAFE_HEIGHT], flags=bullet.URDF_USE_INERTIA_FROM_FILE, physicsClientId=c)
-        finally:
-            os.unlink(path)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "human.urdf"
+            path.write_text(to_urdf(self.anatomy), encoding="utf-8")
+            flags = bullet.URDF_USE_INERTIA_FROM_FILE
+            self.body = bullet.loadURDF(str(path), basePosition=[0, 0, SAFE_HEIGHT], flags=flags, physicsClientId=c)
         b = self.body
         # Bullet numbers links in tree order, so that its order is looked up, never assumed
         info = [bullet.getJointInfo(b, j, physicsClientId=c) for j in range(bullet.getNumJoints(b, physicsClientId=c))]

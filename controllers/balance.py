@@ -352,7 +352,7 @@ def _torques(
         point[2] = o.sole_low[i]
         height = max(o.com[2] - point[2], 0.3 * b.leg)
         f_z = share * f_up
-        if s.mode == WALK and s.phase == DOUBLE and i == s.swing:
+        if s.mode == WALK and (i == s.swing) == (s.phase == DOUBLE):
             f_z += s.push * weight
         f_f = f_z * ((o.com[0] - point[0]) * fx + (o.com[1] - point[1]) * fy) / height + share * m_pitch / height
         f_r = f_z * ((o.com[0] - point[0]) * rx + (o.com[1] - point[1]) * ry) / height - share * m_roll / height

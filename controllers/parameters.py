@@ -35,6 +35,7 @@ _DIMENSIONS: dict[str, tuple[float, float, float]] = {
     "N m/rad": (2, -2, 1),
     "N m s/rad": (2, -1, 1),
     "s/m": (-1, 1, 0),
+    "1/m": (-1, 0, 0),
 }
 
 
@@ -63,6 +64,7 @@ class Parameters:
     foothold_speed_gain: float = _p(1.05, "1", 0.5, 1.4, "forward foothold per speed error at touchdown, of 1/omega")
     foothold_offset: float = _p(0.0, "m", -0.08, 0.08, "forward foothold offset")
     foothold_offset_speed: float = _p(0.0, "s", -0.08, 0.08, "additional forward foothold offset per speed")
+    foothold_integral: float = _p(1.0, "1", 0.0, 1.0, "share of the fallen-behind distance by which the foothold is moved back")
     momentum_share: float = _p(1.0, "1", 0.0, 1.2, "share of the angular momentum that the foothold law takes off the CoM's speed")
     lateral_gain: float = _p(1.0, "1", 0.7, 1.4, "lateral foothold per deviation of the predicted lateral XCoM")
     step_width: float = _p(0.14, "m", 0.09, 0.22, "step width aimed at")
@@ -116,6 +118,8 @@ class Parameters:
     push_off: float = _p(
         0.1, "1", 0.0, 0.6, "extra force of the rear leg along its line to the CoM in double support, at 1 m/s, of body weight"
     )
+    push_start: float = _p(0.98, "1", 0.75, 1.0, "when in single support the push-off begins, of step time")
+    push_speed_gain: float = _p(0.0, "1/m", 0.0, 6.0, "additional push-off per metre that the walker has fallen behind, of body weight")
     mtp_stance_kp: float = _p(2.0, "N m/rad", 0.5, 30.0, "toe stiffness of a loaded foot")
     landing_damping: float = _p(10.0, "N m s/rad", 0.0, 25.0, "damping of the lead leg just after touchdown")
     landing_damping_time: float = _p(0.12, "s", 0.05, 0.3, "time in which it fades")

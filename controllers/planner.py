@@ -80,7 +80,7 @@ PLAN_DTYPE = np.dtype(
             ("slope", "f8"),  # rise over forward distance
             # targets
             ("share", "f8", (2,)),  # of the body's load, per foot
-            ("push", "f8"),  # extra force of the rear leg, of body weight
+            ("push", "f8"),  # extra force of the leg that pushes off, of body weight
             ("cop", "f8", (2,)),  # ahead of the ankle of the flat foot [m]
             ("cop_side", "f8", (2,)),  # to the right [m]
             ("cop_shift", "f8"),  # of the stance foot's pressure, forward [m]
@@ -235,6 +235,12 @@ def _bounce(k, b, speed, step_time):
 
 
 @kernel
+def _push_off(s, k, b, speed):
+    """Extra force of the pushing leg along its line to the CoM, of body weight: it makes up for what touchdown costs."""
+    return max(k.push_off * min(1.5, speed * b.time / b.length) + k.push_speed_gain * s.speed_integral, 0.0)
+
+
+@kernel
 def _stand(o, s, k, b, omega):
     """Load shares and pressure that bring the XCoM back over the feet. Returns how far it lies outside support [m]."""
     fy = math.cos(s.heading)
@@ -378,7 +384,7 @@ def _place_foot(o, s, k, b, omega, speed):
     w_td -= omega * s.cop_side_shift * sh
     # and step where the rest is mended
     forward = x_td + reach + k.foothold_speed_gain * (v_td - nominal) / omega + k.foothold_offset - start
-    forward += k.foothold_offset_speed * speed - s.speed_integral
+    forward += k.foothold_offset_speed * speed - k.foothold_integral * s.speed_integral
     lateral = stance_r + side * k.step_width + k.lateral_gain * (y_td + w_td / omega - wanted) + turn
     # no crossing of the stance leg, no foothold out of reach of the hip
     gap = side * (lateral - stance_r)
@@ -553,7 +559,7 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
             s.share[i] = 1 - s.transfer
             _stance_foot(o, s, k, b, lead, speed, s.transfer_time)
             _stance_foot(o, s, k, b, i, speed, s.transfer_time)
-            s.push = k.push_off * min(1.5, speed * b.time / b.length) * math.sin(math.pi * s.transfer)
+            s.push = _push_off(s, k, b, speed) * (1 - s.transfer)
             ended = o.load[i] < k.release_share * total and s.transfer > 0.6
             late = t - s.phase_start > k.double_support_timeout * s.transfer_time
             if ended or (late and s.transfer >= 1.0):
@@ -571,6 +577,8 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
                 if 0.15 < (t - s.touchdown[lead]) / s.step_time < 0.6:  # the foot lies flat, heel not yet rising
                     s.slope += clamp(o.foot_pitch[lead] - s.slope, -0.2 * SLOPE_RATE * dt, 0.2 * SLOPE_RATE * dt)
             swung = (t - s.lift_off) / (s.step_end - s.lift_off)
+            late = clamp(((t - s.touchdown[lead]) / s.step_time - k.push_start) / max(1 - k.push_start, 0.02), 0.0, 1.0)
+            s.push = _push_off(s, k, b, speed) * late * late
             if swung < FREEZE:
                 if swung < RETIME:
                     _retime(o, s, k, b, omega, speed, lateral_speed)

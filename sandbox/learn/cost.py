@@ -28,7 +28,7 @@ TIMING_WEIGHT = 6.0  # per relative SD of stride time
 ANGLE_WEIGHT = 0.25  # per degree RMS of hip, knee and ankle, mean, from 0.9 m/s on; 0.08 below
 LANDING_WEIGHT = 1.0  # per body weight of landing peak above 1.3
 DOUBLE_SUPPORT_WEIGHT = 8.0  # per share of the cycle short of 0.18
-KNEE_WEIGHT = 0.05  # per degree outside the bands
+KNEE_WEIGHT = 0.08  # per degree outside the bands
 EFFORT_WEIGHT = 0.8  # per cost of transport
 SLIP_WEIGHT = 10.0  # per m of slip a stance
 

@@ -124,15 +124,16 @@ def test_body_record_is_the_anatomy() -> None:
 
 @cache
 def _mid_step(swung: float) -> tuple[np.ndarray, np.ndarray]:
-    """Observation and plan of a walk at 0.8 m/s, at this share of the second swing."""
+    """Observation and plan of a walk at 0.8 m/s, the first time after the first step that this share of a swing is over."""
     simulation = Simulation(Scene("test", (Command(0.2, 0.8),), 5.0), seed=2)
     try:
-        while True:
+        while simulation.time < 5.0 and simulation.fall is None:
             simulation.tick()
-            assert simulation.fall is None, "fell before the second step"
             s = simulation.planner.plan[0]
-            if s.mode == WALK and s.phase == SINGLE and s.steps == 1 and simulation.time - s.lift_off >= swung * (s.step_end - s.lift_off):
+            over = (simulation.time - s.lift_off) / (s.step_end - s.lift_off) if s.phase == SINGLE else 0.0
+            if s.mode == WALK and s.steps > 0 and swung <= over < swung + 0.1:
                 return simulation.plant.observe().copy(), simulation.planner.plan.copy()
+        raise AssertionError(f"no swing got as far as {swung}: {simulation.fall}")
     finally:
         simulation.close()
 
@@ -238,7 +239,8 @@ def test_the_swing_path_ends_on_the_foothold(planner) -> None:
     made, observation = planner(0.5)
     s = made.plan[0]
     observation[0].contact[s.swing] = 0
-    advance(made, observation, float(s.step_end) - float(observation[0].time) - DT)
+    while s.step_end - observation[0].time > 1.5 * DT:
+        advance(made, observation, DT)
     np.testing.assert_allclose(s.swing_position[:2], s.foothold[:2], rtol=0, atol=0.02)
 
 
@@ -246,7 +248,7 @@ def test_load_leaves_the_rear_foot_only_when_the_lead_foot_carries(planner) -> N
     """Load-gated unloading: without load on the lead foot the transfer nearly stops."""
     done = []
     for carried in (0.9, 0.0):
-        made, observation = planner(0.9)
+        made, observation = planner(0.8)
         s, o = made.plan[0], observation[0]
         swing = int(s.swing)
         o.contact[:] = 1
@@ -292,7 +294,7 @@ def mirrored(record: np.ndarray) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize("swung", [0.2, 0.5, 0.9])
+@pytest.mark.parametrize("swung", [0.2, 0.5, 0.8])
 def test_left_and_right_mirror_each_other(planner, swung: float) -> None:
     made, observation = planner(swung)
     other, _ = planner(swung)
@@ -330,7 +332,7 @@ def scaled(record: np.ndarray, anatomy: Anatomy) -> np.ndarray:
 
 
 @pytest.mark.parametrize("anatomy", [LARGE, Anatomy(55, 1.62)], ids=lambda a: f"{a.height:g}m")
-@pytest.mark.parametrize("swung", [0.2, 0.5, 0.9])
+@pytest.mark.parametrize("swung", [0.2, 0.5, 0.8])
 def test_a_similar_body_plans_a_similar_step(planner, swung: float, anatomy: Anatomy) -> None:
     """Dynamic similarity (Froude): the plan of the scaled observation is the scaled plan.
 

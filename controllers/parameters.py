@@ -59,6 +59,7 @@ class Parameters:
     early_step_speed: float = _p(0.25, "m/s", 0.15, 0.5, "lateral speed above which the step is shortened")
     early_step_gain: float = _p(0.3, "s/m", 0.0, 0.8, "step time taken off per lateral speed in excess, of step time")
     speed_slew: float = _p(0.6, "m/s^2", 0.3, 1.2, "rate at which the speed command is followed")
+    speed_feed_forward: float = _p(1.0, "1", 0.95, 1.25, "planned over commanded speed: what touchdown costs is asked for in advance")
     speed_integral: float = _p(0.05, "1", 0.0, 0.2, "foothold moved back per metre that the walker has fallen behind the command")
     # -- foothold
     foothold_speed_gain: float = _p(1.05, "1", 0.5, 1.4, "forward foothold per speed error at touchdown, of 1/omega")

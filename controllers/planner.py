@@ -40,7 +40,7 @@ STOP_SPREAD = 0.16  # [m] fore-aft distance of the feet below which standing can
 NARROWEST = 0.4  # of half the hip spacing: the nearest that a foot is set to the line of the other (feet pass fore and aft)
 DIP_RATE = (0.35, 0.15)  # [m/s] at which the body is lowered for a long step, and raised again
 SLOPE_RATE = 0.5  # [rad/s] at which standing feet teach the slope of the ground
-INTEGRAL_LIMIT = 0.08  # [m] of the foothold shift that regulates speed
+INTEGRAL_LIMIT = 0.10  # [m] of the foothold shift that regulates speed
 SINK_LIMIT = 0.06  # [m] how far below the expected ground a swing foot searches for it
 
 BODY_DTYPE = np.dtype(
@@ -301,8 +301,10 @@ def _begin_swing(o, s, b):
     s.swing_pitch = o.foot_pitch[i]
     s.swing_pitch_rate = clamp(o.foot_pitch_rate[i], -4.0, 4.0)
     s.swing_pitch_acceleration = 0.0
-    s.swing_yaw_start = o.foot_yaw[i]
-    s.swing_yaw = o.foot_yaw[i]
+    # the heading counts turns, the foot's yaw does not
+    turns = math.floor((s.heading - o.foot_yaw[i]) / (2 * math.pi) + 0.5)
+    s.swing_yaw_start = o.foot_yaw[i] + 2 * math.pi * turns
+    s.swing_yaw = s.swing_yaw_start
     ahead = (o.ankle[1 - i, 1] - o.ankle[i, 1]) * math.cos(s.heading) - (o.ankle[1 - i, 0] - o.ankle[i, 0]) * math.sin(s.heading)
     s.swing_lift = o.ankle[i, 2] - (s.ground[1 - i] - s.slope * ahead + ankle_above_sole(o.foot_pitch[i] - s.slope, b))
 
@@ -498,7 +500,7 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
     s.heading_rate += clamp((heading_rate if walking else 0.0) - s.heading_rate, -1.0 * dt, 1.0 * dt)
     s.heading += s.heading_rate * dt
     fx, fy = -math.sin(s.heading), math.cos(s.heading)
-    speed = max(s.speed, 0.0) if s.speed > LOWEST_SPEED else 0.0
+    speed = k.speed_feed_forward * s.speed if s.speed > LOWEST_SPEED else 0.0
     lateral_speed = abs(o.com_velocity[0] * fy - o.com_velocity[1] * fx)
 
     if s.mode == STAND or s.mode == START:
@@ -602,7 +604,7 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
                 for j in range(3):
                     s.step_start_com[j] = o.com[j]
                 s.steps += 1
-                s.step_time = step_time_law(speed, k.step_time_factor, k.step_time_max, b.length, b.time)
+                s.step_time = step_time_law(s.speed, k.step_time_factor, k.step_time_max, b.length, b.time)
                 if s.speed <= LOWEST_SPEED:
                     s.step_time = k.recovery_step_time
                 com_speed = math.sqrt(o.com_velocity[0] ** 2 + o.com_velocity[1] ** 2)

@@ -12,8 +12,9 @@ Everything else is stable PD (Tan, Liu & Turk 2011) with the whole mass matrix::
     (M + dt Kd + dt^2 Kp) qdd = Kp (q_d - q - dt qd) + Kd (qd_d - qd) + tau_ff - h + J^T F
     tau = Kp (q_d - q - dt qd - dt^2 qdd) + Kd (qd_d - qd - dt qdd) + tau_ff
 
-A loaded foot is heavy: without the ground's constraint in the mass matrix the ankle of a stance foot looks free and its
-servo loses its torque. A point mass at heel and ball, growing with the load, stands for the ground.
+The contact forces that are asked for stand in for the ground in this prediction. A point mass at the loaded soles, in place of
+the ground's constraint, was tried and left out: a landing heel bounces, the mass outlasts the contact, and the ankle's damping,
+sized for a heavy foot, drives the free one into a limit cycle of two ticks.
 """
 
 from __future__ import annotations
@@ -36,7 +37,6 @@ from sandbox.controllers.parameters import REFERENCE
 from sandbox.controllers.planner import DOUBLE, GRAVITY, STAND, WALK, GaitPlanner, clamp
 from sandbox.state import BodyState
 
-CONTACT_MASS = 60.0  # [kg] on the reference body, of a fully loaded foot
 LOOK_AHEAD = 2e-3  # [s] step of the finite difference that gives the swing joints' speed
 FZ_RANGE = (0.15, 2.2)  # vertical force asked for, in body weights
 TWIST_FRICTION = 0.35  # share of the vertical force that is counted on against twisting: feet meet friction of 0.6 and more
@@ -72,7 +72,7 @@ class Controller:
         self._index = np.array([self.model.joints[self.model.getJointId(j.name)].idx_v for j in anatomy.joints])
         self._q, self._v = np.zeros(n + 7), np.zeros(n + 6)
         scale = anatomy.mass / REFERENCE.mass * (anatomy.leg_length / REFERENCE.leg_length)
-        self._scale = np.array([scale, anatomy.mass / REFERENCE.mass])
+        self._scale = scale
         self._work = np.zeros((n + 6, n + 6))
         self._rhs = np.zeros(n + 6)
 
@@ -145,40 +145,6 @@ def cholesky_solve(a, b):
         for m in range(i + 1, n):
             s -= a[m, i] * b[m]
         b[i] = s / a[i, i]
-
-
-@kernel
-def add_contact_mass(a, point, mass, r, root, first, joint_a, link_p, index):
-    """Add ``mass`` at a point of the leg that starts at joint ``first`` to the mass matrix (lower triangle)."""
-    cols = 13  # six of the root, seven of the leg
-    jac = np.zeros((3, 13))
-    where = np.zeros(13, dtype=np.int64)
-    d0, d1, d2 = point[0] - root[0], point[1] - root[1], point[2] - root[2]
-    l0 = r[0, 0] * d0 + r[1, 0] * d1 + r[2, 0] * d2
-    l1 = r[0, 1] * d0 + r[1, 1] * d1 + r[2, 1] * d2
-    l2 = r[0, 2] * d0 + r[1, 2] * d1 + r[2, 2] * d2
-    for i in range(3):
-        jac[i, i] = 1.0
-    jac[0, 4], jac[0, 5] = l2, -l1
-    jac[1, 3], jac[1, 5] = -l2, l0
-    jac[2, 3], jac[2, 4] = l1, -l0
-    for c in range(6):
-        where[c] = c
-    for c in range(7):
-        k = first + c
-        where[6 + c] = index[k]
-        if c == 6:
-            continue  # heel and ball lie before the toe joint
-        e0, e1, e2 = point[0] - link_p[k + 1, 0], point[1] - link_p[k + 1, 1], point[2] - link_p[k + 1, 2]
-        w0 = joint_a[k, 1] * e2 - joint_a[k, 2] * e1
-        w1 = joint_a[k, 2] * e0 - joint_a[k, 0] * e2
-        w2 = joint_a[k, 0] * e1 - joint_a[k, 1] * e0
-        for i in range(3):
-            jac[i, 6 + c] = r[0, i] * w0 + r[1, i] * w1 + r[2, i] * w2
-    for x in range(cols):
-        for y in range(cols):
-            if where[x] >= where[y]:
-                a[where[x], where[y]] += mass * (jac[0, x] * jac[0, y] + jac[1, x] * jac[1, y] + jac[2, x] * jac[2, y])
 
 
 @kernel
@@ -277,11 +243,10 @@ def _swing_targets(o, s, k, i, scale, first, thigh, shank, link_w, kp, kd, targe
 
 @kernel
 def _torques(
-    observation, plan, parameters, body, scales, q, qd, link_p, link_w, joint_a, leg, arm, lower, upper, max_torque,
+    observation, plan, parameters, body, scale, q, qd, link_p, link_w, joint_a, leg, arm, lower, upper, max_torque,
     mass_matrix, bias, index, offset, kp, kd, target, rate, work, rhs, tau, dt,
 ):  # fmt: skip
     o, s, k, b = observation[0], plan[0], parameters[0], body[0]
-    scale, mass_scale = scales[0], scales[1]
     n = q.shape[0]
     nv = n + 6
     fx, fy = -math.sin(s.heading), math.cos(s.heading)
@@ -416,14 +381,8 @@ def _torques(
         target[first + 5] = q[first + 5] - side * o.foot_roll[i]
         kp[first + 6] = k.mtp_stance_kp if s.mode == WALK else MTP_STAND_KP * scale
         kd[first + 6] = 0.1 * kp[first + 6]
-        loaded = CONTACT_MASS * mass_scale * clamp(o.load[i] / (0.4 * weight), 0.0, 1.0)
-        if loaded > 0.0:
-            for end in range(2):
-                y = b.ball if end == 1 else -b.heel
-                for c in range(3):
-                    point[c] = o.ankle[i, c] + foot[c, 1] * y - foot[c, 2] * b.ankle_height
-                if point[2] - o.sole_low[i] < 0.01:
-                    add_contact_mass(work, point, loaded, root, link_p[0], first, joint_a, link_p, index)
+        if s.mode == WALK and (i == s.swing) == (s.phase == DOUBLE):  # the foot that pushes off grips with its toes
+            target[first + 6] = -k.toe_grip
 
     for j in range(n):
         r = index[j]

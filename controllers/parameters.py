@@ -119,6 +119,7 @@ class Parameters:
     push_off: float = _p(
         0.1, "1", 0.0, 0.6, "extra force of the rear leg along its line to the CoM in double support, at 1 m/s, of body weight"
     )
+    toe_grip: float = _p(0.3, "rad", 0.0, 0.8, "flexion that the toes of the foot that pushes off aim at")
     push_start: float = _p(0.98, "1", 0.75, 1.0, "when in single support the push-off begins, of step time")
     push_speed_gain: float = _p(0.0, "1/m", 0.0, 6.0, "additional push-off per metre that the walker has fallen behind, of body weight")
     mtp_stance_kp: float = _p(2.0, "N m/rad", 0.5, 30.0, "toe stiffness of a loaded foot")
@@ -156,8 +157,8 @@ class Parameters:
         source = files("sandbox.controllers").joinpath("data", "walker.toml") if path is None else Path(path)
         try:
             table = tomllib.loads(source.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise ValueError(f"no parameter file {path}: give a TOML file that `sandbox tune` wrote") from None
+        except OSError as error:
+            raise ValueError(f"parameter file {path}: {error.strerror}: give a TOML file that `sandbox tune` wrote") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{path} is not a TOML file: {error}") from None
         values = table.get("parameters")

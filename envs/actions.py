@@ -102,7 +102,7 @@ class JointTargets(ActionMode):
 
     def __init__(self, plant: BulletPlant, planner: GaitPlanner) -> None:
         super().__init__(plant, planner, [Row(joint.name, *joint.outer, "rad") for joint in plant.anatomy.joints])
-        self._tracker = PoseTracker(plant.anatomy, planner, plant.dt)
+        self._tracker = PoseTracker(plant.anatomy, plant.dt)
         self._target = np.zeros(len(self.rows))
 
     def begin(self, action: Array) -> None:

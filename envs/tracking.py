@@ -1,6 +1,6 @@
 """Joint targets under stable PD (Tan, Liu & Turk 2011), without the force law: the action mode ``joint``.
 
-The law and the treatment of loaded feet are those of :mod:`sandbox.controllers.balance`.
+The law is that of :mod:`sandbox.controllers.balance`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from sandbox.bodies.anatomy import Anatomy
 from sandbox.bodies.urdf import to_urdf
 from sandbox.compiled import kernel
-from sandbox.controllers.balance import CONTACT_MASS, add_contact_mass, cholesky_solve, pack
+from sandbox.controllers.balance import cholesky_solve, pack
 from sandbox.controllers.observation import Observer
-from sandbox.controllers.parameters import REFERENCE
-from sandbox.controllers.planner import GRAVITY, GaitPlanner, clamp
+from sandbox.controllers.planner import clamp
 from sandbox.state import BodyState
 
 Array = NDArray[np.float64]
@@ -30,19 +29,17 @@ class PoseTracker:
 
     Args:
         anatomy: the body.
-        planner: whose record of the body's lengths is used.
         dt: control step [s], which is the physics step.
     """
 
-    def __init__(self, anatomy: Anatomy, planner: GaitPlanner, dt: float) -> None:
+    def __init__(self, anatomy: Anatomy, dt: float) -> None:
         n = len(anatomy.joints)
-        self._body, self._dt = planner.body, dt
+        self._dt = dt
         self._model = pin.buildModelFromXML(to_urdf(anatomy), pin.JointModelFreeFlyer())
         self._data = self._model.createData()
         self._index = np.array([self._model.joints[self._model.getJointId(joint.name)].idx_v for joint in anatomy.joints])
         self._q, self._v = np.zeros(n + 7), np.zeros(n + 6)
         self._kp = np.array([joint.max_torque / FULL_ERROR for joint in anatomy.joints])
-        self._contact_mass = CONTACT_MASS * anatomy.mass / REFERENCE.mass
         self._work, self._rhs = np.zeros((n + 6, n + 6)), np.zeros(n + 6)
         self._tau = np.zeros(n)
 
@@ -54,35 +51,22 @@ class PoseTracker:
         bias = pin.nonLinearEffects(self._model, self._data, self._q, self._v)
         tree = observer.tree
         _track(
-            observer.record, self._body, tree.leg, observer.joint_a, observer.link_p, self._index, state.q, state.qd, target, self._kp,
-            mass_matrix, bias, self._contact_mass, tree.max_torque, self._work, self._rhs, self._tau, self._dt,
+            self._index, state.q, state.qd, target, self._kp,
+            mass_matrix, bias, tree.max_torque, self._work, self._rhs, self._tau, self._dt,
         )  # fmt: skip
         return self._tau
 
 
 @kernel
 def _track(
-    observation: NDArray[np.void], body: NDArray[np.void], leg: Indices, joint_a: Array, link_p: Array, index: Indices,
-    q: Array, qd: Array, target: Array, stiffness: Array, mass_matrix: Array, bias: Array, contact_mass: float, max_torque: Array,
+    index: Indices, q: Array, qd: Array, target: Array, stiffness: Array, mass_matrix: Array, bias: Array, max_torque: Array,
     work: Array, rhs: Array, tau: Array, dt: float,
 ) -> None:  # fmt: skip
-    o, b = observation[0], body[0]
     n = q.shape[0]
     for r in range(n + 6):
         rhs[r] = -bias[r]
         for c in range(r + 1):
             work[r, c] = mass_matrix[r, c]
-    point = np.empty(3)
-    for i in range(2):
-        loaded = contact_mass * clamp(o.load[i] / (0.4 * b.mass * GRAVITY), 0.0, 1.0)
-        if loaded > 0.0:
-            foot = o.foot[i]
-            for end in range(2):
-                y = b.ball if end == 1 else -b.heel
-                for c in range(3):
-                    point[c] = o.ankle[i, c] + foot[c, 1] * y - foot[c, 2] * b.ankle_height
-                if point[2] - o.sole_low[i] < 0.01:
-                    add_contact_mass(work, point, loaded, o.pelvis, link_p[0], leg[i], joint_a, link_p, index)
     for j in range(n):
         kp = stiffness[j]
         kd = DAMPING_TIME * kp

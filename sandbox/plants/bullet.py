@@ -28,6 +28,7 @@ DEBOUNCE = 2  # ticks: a single tick of Bullet's solver is noisy
 LOAD_FILTER = 0.008  # [s] time constant of the load that planner and controller see
 FALL_HIP_SHARE = 0.6  # of the standing mid-hip height
 FALL_TILT = np.cos(np.radians(60.0))
+MAX_JOINT_SPEED = 1e6  # [rad/s] in place of Bullet's 100, which swallows momentum
 SAFE_HEIGHT = 3.0  # [m] above ground, where the saved state has no contacts: only such a state restores exactly
 
 
@@ -125,6 +126,10 @@ class BulletPlant:
                 b, j, lateralFriction=1.0, spinningFriction=0.0, rollingFriction=0.0, restitution=0.0,
                 linearDamping=0.0, angularDamping=0.0, jointDamping=0.0, physicsClientId=c,
             )  # fmt: skip
+        # Bullet clamps joint speeds at 100 rad/s, and does so before contact is solved: the toe of a landing foot would lose
+        # hundreds of newtons for ticks on end. One call for the base lifts the clamp of all joints. It must be a call of its
+        # own: together with it, PyBullet drops friction and restitution of the other links.
+        bullet.changeDynamics(b, -1, maxJointVelocity=MAX_JOINT_SPEED, physicsClientId=c)
         bullet.setJointMotorControlArray(b, self._joints, bullet.VELOCITY_CONTROL, forces=[0.0] * len(self._joints), physicsClientId=c)
         self._saved = bullet.saveState(physicsClientId=c)
 
@@ -257,7 +262,8 @@ class BulletPlant:
         for row in bullet.getContactPoints(self.body, physicsClientId=self._client):
             place = self._foot_part.get(row[3])
             if place is None:
-                if self.fall is None:
+                # Bullet lists pairs that are near each other too, with no force
+                if self.fall is None and row[9] > 0.0:
                     self.fall = Fall(s.time, f"{self._link_name[row[3]]} touched the ground")
                 continue
             foot, part = place

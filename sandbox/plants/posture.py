@@ -32,7 +32,7 @@ AIRBORNE, HEEL, FLAT, FOREFOOT, TOE = (int(c) for c in ContactState)
 SHARE_SLEW, PRESSURE_SLEW = 25.0, 1.5
 SPEED_RATE = 6.0  # [1/s] with which the forward speed follows the command
 GUIDE_RATE = 10.0  # [1/s] with which the guidance of the XCoM comes and goes
-PLACINGS = 5  # of the root per tick, after which the CoM is within 1e-7 m of where it is to be
+PLACINGS = 5  # of the root per tick, after which the CoM is within 2e-6 m of where it is to be
 PHASE_RATE = 8.0  # [1/s] with which the persistent gait phase follows the planner's
 
 # -- pelvis
@@ -49,9 +49,10 @@ OBLIQUITY = 0.05  # [rad] amplitude at 1 m/s; people list about 0.09 to the swin
 OBLIQUITY_LEAD = 0.1  # of a step: the list peaks before mid-stance
 PELVIS_TILT = 0.09  # [rad] front down (assumed): keeps the hip inside its envelope; the lumbar spine makes up for it
 LUMBAR_SHARE = 0.52  # of lumbar flexion by which the line from mid-hip to the upper body's CoM leans (computed)
+SHOULDER_RANGE = 0.35  # [rad] to which flexion and extension of the shoulder saturate; people's arms swing about 20 degrees
 ARM_ADDUCTION = -0.10  # [rad] as in the physical plant
 POSE_RATE = 6.0  # [1/s] of slow changes: standing or walking, height, bounce, tilt
-YAW_RATE, ARM_RATE = 40.0, 12.0  # [1/s] of pelvis and trunk, and of arms and head
+YAW_RATE, ARM_RATE = 40.0, 25.0  # [1/s] of pelvis and trunk, and of arms and head
 
 # -- rocker, times as shares of the step time. People's sole is at 22 degrees at touchdown and flat at 12 % of the cycle; the heel
 # rises from 30 % on, about as the cube of time, to 53 degrees at lift-off.
@@ -89,7 +90,8 @@ MEMORY_DTYPE = np.dtype(
             ("com_velocity", "f8", (2,)),
             ("speed", "f8", (2,)),  # commanded, value and rate
             ("share", "f8", (2,)),
-            ("offset", "f8", (2,)),  # of the CoM from mid-hip in the present pose
+            ("offset", "f8", (2,)),  # of the CoM from mid-hip in the present pose, and a tick ago
+            ("offset_before", "f8", (2,)),
             # gait phase in steps, unwrapped: [2 n, 2 n + 1) where the right foot leads
             ("phase", "f8"),
             ("phase_rate", "f8"),
@@ -223,7 +225,8 @@ def _rocker(s, k, b, m, i, time, dt, slope, foot, hip):
         pitch = -RISE_PITCH * scale * m.rise[i] ** RISE_POWER
         longest = (b.thigh + b.shank) * math.cos(0.5 * RISE_KNEE)
         leg = math.sqrt(max(longest * longest - side * side, 0.25 * longest * longest))
-        pitch = smooth_min(pitch, pitch_within_reach(ahead, above, ball, height, leg), PITCH_SOFTNESS)
+        reached = smooth_min(pitch, pitch_within_reach(ahead, above, ball, height, leg), PITCH_SOFTNESS)
+        pitch += m.walking[0] * (reached - pitch)  # who stands bends the knees instead
         m.pitch[i] = max(pitch, STEEPEST_PITCH)
         if m.part[i] != TOE:
             m.part[i] = FOREFOOT if m.pitch[i] < -HEEL_OFF else FLAT
@@ -461,6 +464,7 @@ def set_down(
         position[2] = min(position[2], _reach(m, i, hip, position[2], thigh, shank))
     _place(m, position, pelvis, q, slope, thigh, shank, parent, axis, origin, mass, com, leg, link_r, link_p, link_v, link_w, joint_a)
     for j in range(2):
+        m.offset_before[j] = m.offset[j]
         m.com[j] = position[j] + m.offset[j]
         m.com_velocity[j] = velocity[j]
 
@@ -541,8 +545,13 @@ def _intend(s, k, b, m, foot, slope, time, dt):
 
     # mid-hip is lowest in the middle of double support and highest in mid-stance
     middle = 0.5 * k.double_support - BOUNCE_LEAD
-    base, bounce = height + leg * math.cos(0.5 * STANDING_KNEE), 0.0
-    if walking:
+    bounce = 0.0
+    if not walking:
+        # as low as the rear of both feet asks for
+        apart = (m.ankle[1, 1] - m.ankle[0, 1]) * math.cos(s.heading) - (m.ankle[1, 0] - m.ankle[0, 0]) * math.sin(s.heading)
+        longest = leg * math.cos(0.5 * STANDING_KNEE)
+        base = height + math.sqrt(longest**2 - min((k.stand_cop + 0.5 * abs(apart)) ** 2, 0.25 * longest**2))
+    else:
         slow = max(1 - s.speed * b.time / b.length, 0.0)
         high = height + leg * math.cos(0.5 * (MIDSTANCE_KNEE + SLOW_KNEE * slow))
         ahead = (TOUCHDOWN_AHEAD + FAST_AHEAD * max(s.speed * b.time / b.length - 1, 0.0)) * s.speed * s.step_time
@@ -574,7 +583,7 @@ def _upper_body(s, m, arm, obliquity, dt):
     target[3] = 0.5 * s.thorax_yaw
     target[4] = -m.tilt[0] - m.upper[0]  # the head is level
     for i in range(2):
-        target[arm[i]] = s.shoulder[i]
+        target[arm[i]] = SHOULDER_RANGE * math.tanh(s.shoulder[i] / SHOULDER_RANGE)
         target[arm[i] + 1] = ARM_ADDUCTION
         target[arm[i] + 3] = s.elbow[i]
     pair = np.empty(2)
@@ -602,7 +611,9 @@ def follow(
 
     _transport(s, k, b, m, push, now, dt)
     for j in range(2):
-        position[j] = m.com[j] - m.offset[j]
+        ahead = 2 * m.offset[j] - m.offset_before[j]
+        m.offset_before[j] = m.offset[j]
+        position[j] = m.com[j] - ahead
     height, obliquity = _intend(s, k, b, m, foot, slope, time, dt)
     position[2] = math.tan(slope) * position[1] + height
     _upper_body(s, m, arm, obliquity, dt)

@@ -10,7 +10,7 @@ import pinocchio as pin
 import pytest
 
 from sandbox.bodies import Anatomy, to_urdf
-from sandbox.controllers.balance import Controller, add_contact_mass, cholesky_solve
+from sandbox.controllers.balance import Controller, cholesky_solve
 from sandbox.controllers.observation import Observer
 from sandbox.controllers.parameters import Parameters
 from sandbox.controllers.planner import DOUBLE, GRAVITY, SINGLE, STAND, START, WALK, GaitPlanner
@@ -243,19 +243,6 @@ def test_a_stance_leg_carries_its_share_of_the_weight(seed: int) -> None:
         inside = (np.abs(tau) < LIMITS) & (np.abs(bare) < LIMITS)
         assert inside.sum() > N - 4
         np.testing.assert_allclose((tau - bare)[inside], wanted[inside], rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_contact_mass_is_that_of_a_point_of_the_foot(seed: int) -> None:
-    loop = Loop(seed)
-    loop.torques()
-    o, t = loop.observe()[0], loop.observer
-    for foot in (0, 1):
-        point = o.ankle[foot] + o.foot[foot] @ [0, -ANATOMY.heel_behind_ankle, -ANATOMY.ankle_height]
-        a = np.zeros((N + 6, N + 6))
-        add_contact_mass(a, point, 37.0, o.pelvis, t.link_p[0], t.tree.leg[foot], t.joint_a, t.link_p, np.array(loop.idx_v))
-        jacobian = loop.jacobian(foot, point)
-        np.testing.assert_allclose(a, np.tril(37.0 * jacobian.T @ jacobian), rtol=0, atol=1e-9)
 
 
 # -- limits ------------------------------------------------------------------------------------------------------------

@@ -43,8 +43,9 @@ TWIST_FRICTION = 0.35  # share of the vertical force that is counted on against 
 TWIST_WIDTH = 0.04  # [leg lengths] arm of friction across the ball of the foot
 STANCE_KD = 2.0  # [N m s/rad] residual damping of a force-controlled joint (hip, knee)
 # Stiffness of the joints that hold a pose, reference body [N m/rad], and damping time kd / kp [s].
-HEAD_KP, HIP_ROTATION_KP, FOOT_YAW_KP, INVERSION_KP, MTP_KP, MTP_STAND_KP = 40.0, 150.0, 80.0, 60.0, 15.0, 60.0
+HEAD_KP, HIP_ROTATION_KP, FOOT_YAW_KP, INVERSION_KP, MTP_KP, MTP_STAND_KP = 40.0, 150.0, 80.0, 60.0, 15.0, 25.0
 POSE_ZETA = 0.08
+MTP_DAMPING = 0.08  # [N m s/rad] reference body; twice the toes' inertia over the step is the most that is stable
 
 
 class Controller:
@@ -379,10 +380,14 @@ def _torques(
         kp[first + 5] = INVERSION_KP * scale
         kd[first + 5] = POSE_ZETA * kp[first + 5]
         target[first + 5] = q[first + 5] - side * o.foot_roll[i]
-        kp[first + 6] = k.mtp_stance_kp if s.mode == WALK else MTP_STAND_KP * scale
-        kd[first + 6] = 0.1 * kp[first + 6]
-        if s.mode == WALK and (i == s.swing) == (s.phase == DOUBLE):  # the foot that pushes off grips with its toes
-            target[first + 6] = -k.toe_grip
+        # The toes are too light for the implicit law, which takes the foot for free and them along: a plain spring, soft
+        # and damped enough for the step.
+        if s.mode != WALK:
+            stiff, bent = MTP_STAND_KP * scale, 0.0
+        else:
+            pushes = (i == s.swing) == (s.phase == DOUBLE)
+            stiff, bent = k.mtp_stance_kp, -k.toe_grip if pushes else 0.0  # the foot that pushes off grips with its toes
+        tau[first + 6] += stiff * (bent - q[first + 6]) - MTP_DAMPING * scale * qd[first + 6]
 
     for j in range(n):
         r = index[j]

@@ -122,7 +122,7 @@ class Parameters:
     toe_grip: float = _p(0.3, "rad", 0.0, 0.8, "flexion that the toes of the foot that pushes off aim at")
     push_start: float = _p(0.98, "1", 0.75, 1.0, "when in single support the push-off begins, of step time")
     push_speed_gain: float = _p(0.0, "1/m", 0.0, 6.0, "additional push-off per metre that the walker has fallen behind, of body weight")
-    mtp_stance_kp: float = _p(2.0, "N m/rad", 0.5, 30.0, "toe stiffness of a loaded foot")
+    mtp_stance_kp: float = _p(0.7, "N m/rad", 0.1, 4.0, "toe stiffness of a loaded foot")
     landing_damping: float = _p(10.0, "N m s/rad", 0.0, 25.0, "damping of the lead leg just after touchdown")
     landing_damping_time: float = _p(0.12, "s", 0.05, 0.3, "time in which it fades")
     release_share: float = _p(0.06, "1", 0.02, 0.2, "load share at which the rear foot is lifted")

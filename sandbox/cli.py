@@ -583,6 +583,52 @@ class Bench:
 
 
 @dataclass(frozen=True)
+class Compare:
+    """Walk the same command on the kinematic and on the physical plant, and put the figures side by side."""
+
+    speed: Annotated[float, _option("M/S", "speed to walk at, 0-2")] = 0.8
+    seconds: Annotated[float, _option("S", "duration")] = 20.0
+    seed: SeedOption = 0
+    mass: MassOption = 70.0
+    height: Annotated[float, _option("M", "height of the body, 1.20-2.20")] = 1.74
+    sex: SexOption = "mean"
+    params: ParamsOption = None
+    changes: SetOption = ()
+    out: Annotated[Path, _option("DIR", "folder for the table, as text and JSON")] = Path("out/compare")
+    json: JsonOption = None
+
+    def execute(self) -> int:
+        """Run both, print and write the table, and return the exit code."""
+        with _checking():
+            from sandbox.bodies.anatomy import Anatomy
+            from sandbox.scenes.scene import Options, build
+
+            anatomy = Anatomy(self.mass, self.height, self.sex)
+            build("walk", Options(self.speed, seconds=self.seconds, seed=self.seed))
+            parameters, name = _parameters(self.params, self.changes)
+            files = [self.out / "compare.md", self.out / "compare.json"]
+            for file in files:
+                check_output("--out", file)
+            outputs = _outputs(json=self.json)
+        with _results(self.json) as (out, words):
+            _load_engine()
+            from sandbox.comparison import compare
+
+            with Progress("compare", 2 * self.seconds, "s", COMPILING) as progress:
+                result = compare(
+                    self.speed, self.seconds, self.seed, anatomy=anatomy, parameters=parameters, params_name=name, progress=progress
+                )
+            for file, text in zip(files, (result.as_text() + "\n", result.to_json() + "\n"), strict=True):
+                write_text(file, text)
+            print(result.as_text(), file=words)
+            if self.json == STDOUT:
+                out.write(result.to_json() + "\n")
+            for output in outputs:
+                write_text(output.path, result.to_json() + "\n")
+        return DONE
+
+
+@dataclass(frozen=True)
 class Tune:
     """Search better parameters with CMA-ES. The best estimate is written after every generation: stop when you like."""
 
@@ -646,6 +692,7 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "list": List,
     "run": Run,
     "report": Report,
+    "compare": Compare,
     "bench": Bench,
     "tune": Tune,
     "doctor": Doctor,

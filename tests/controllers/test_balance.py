@@ -10,7 +10,8 @@ import pinocchio as pin
 import pytest
 
 from sandbox.bodies import Anatomy, to_urdf
-from sandbox.controllers.balance import Controller, cholesky_solve
+from sandbox.bodies.kinematics import MTP
+from sandbox.controllers.balance import MTP_DAMPING, MTP_STAND_KP, Controller, cholesky_solve
 from sandbox.controllers.observation import Observer
 from sandbox.controllers.parameters import Parameters
 from sandbox.controllers.planner import DOUBLE, GRAVITY, SINGLE, STAND, START, WALK, GaitPlanner
@@ -114,6 +115,22 @@ def test_cholesky_solve_of_a_body(capfd) -> None:
 # -- stable PD ---------------------------------------------------------------------------------------------------------
 
 
+def toe_spring(loop: Loop) -> np.ndarray:
+    """Torque (n,) of the toes of the feet that stand: a plain spring, outside the implicit law."""
+    s, k, tau = loop.plan, loop.planner.parameters[0], np.zeros(N)
+    for foot in (0, 1):
+        if s.mode == WALK and s.phase == SINGLE and foot == s.swing:
+            continue
+        j = loop.observer.tree.leg[foot] + MTP
+        if s.mode == WALK:
+            pushes = (foot == s.swing) == (s.phase == DOUBLE)
+            stiff, bent = k.mtp_stance_kp, -k.toe_grip if pushes else 0.0
+        else:
+            stiff, bent = MTP_STAND_KP, 0.0
+        tau[j] = stiff * (bent - loop.state.q[j]) - MTP_DAMPING * loop.state.qd[j]
+    return tau
+
+
 def paper(loop: Loop, feed_forward: np.ndarray) -> np.ndarray:
     """Stable PD (Tan, Liu & Turk 2011) in full, with the gains and targets that the controller used.
 
@@ -122,6 +139,7 @@ def paper(loop: Loop, feed_forward: np.ndarray) -> np.ndarray:
     """
     c, s = loop.controller, loop.state
     kp, kd, target, rate = c._kp, c._kd, c._target, c._target_rate
+    feed_forward = feed_forward + toe_spring(loop)
     a, b = loop.mass_matrix, -loop.bias
     a[loop.idx_v, loop.idx_v] += DT * kd + DT**2 * kp
     b[loop.idx_v] += kp * (target - s.q - DT * s.qd) + kd * (rate - s.qd) + feed_forward

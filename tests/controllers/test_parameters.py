@@ -82,7 +82,7 @@ def test_a_file_may_name_a_few(tmp_path: Path) -> None:
 
 
 def test_bad_files_are_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no parameter file .*missing.toml"):
+    with pytest.raises(ValueError, match="parameter file .*missing.toml: No such file"):
         Parameters.load(tmp_path / "missing.toml")
     (tmp_path / "text.toml").write_text("step_width 0.1", encoding="utf-8")
     with pytest.raises(ValueError, match="text.toml is not a TOML file"):

@@ -33,6 +33,9 @@ SHARE_SLEW, PRESSURE_SLEW = 25.0, 1.5
 SPEED_RATE = 6.0  # [1/s] with which the forward speed follows the command
 GUIDE_RATE = 10.0  # [1/s] with which the guidance of the XCoM comes and goes
 PLACINGS = 5  # of the root per tick, after which the CoM is within 2e-6 m of where it is to be
+# Share of a tick's change of the CoM in the body that enters its expected change: a stretched rear leg follows the hip's
+# expected place steeply, and an expectation that took the last change as it is would swing from tick to tick.
+OFFSET_SHARE = 0.15
 PHASE_RATE = 8.0  # [1/s] with which the persistent gait phase follows the planner's
 
 # -- pelvis
@@ -59,19 +62,21 @@ YAW_RATE, ARM_RATE = 40.0, 25.0  # [1/s] of pelvis and trunk, and of arms and he
 LANDING_PITCH, LEAST_LANDING_PITCH = 0.36, 0.1  # [rad]
 LANDING_SPEED = 0.5  # of the landing pitch remains at the lowest speed, all of it from 1 m/s on
 LOWER = 0.22  # in which the sole is lowered to flat
+REACHING = 0.25  # in which, thereafter, the reach of the leg comes to lift the heel
 RISE = 0.55  # after which the heel rises
 RISE_PITCH, RISE_POWER = 0.85, 3.0  # [rad] at lift-off
 RISE_SPEED = 0.6  # of the rise remains at the lowest speed, all of it from 1 m/s on
 RISE_LAG, RISE_FASTEST = 0.03, 6.0  # [s], [1/s] of the progress of the rise
 STEEPEST_PITCH = -1.15  # [rad]
-RISE_KNEE = 0.09  # [rad] least knee flexion of the rear leg: the heel rises rather than the knee being pulled straight
+RISE_KNEE = 0.15  # [rad] least knee flexion of the rear leg: the heel rises rather than the knee being pulled straight
 PITCH_SOFTNESS = 0.05  # [rad] within which reach, and the toes' contact, bend an angle instead of cutting it
 HEEL_OFF = math.radians(0.5)  # below it the foot counts as flat
 BALL_LOADED = 0.15  # [rad] of heel rise, after which the pressure is at the ball or ahead of it
-TOE_START, TOE_TILT = 0.5, 0.3  # of the load transfer; [rad] of the toes at lift-off
+TOE_START, TOE_TILT = 0.4, 0.3  # of the load transfer; [rad] of the toes at lift-off
 
 # -- swing, times as shares of its duration
 GAP_RATE = 20.0  # [1/s] with which the foot leaves the motion that it had at lift-off for the planner's path
+GAP_END = 0.5  # after which what is left of it is taken out of the foot's height, so that the sole lands from above
 TURN_BACK = 8.0  # [1/s] with which the rotation of the foot at lift-off is braked
 RECOVERY = 0.5  # after which the toes are straight
 READY = 0.1  # before whose end the foot has its pitch of landing
@@ -92,6 +97,7 @@ MEMORY_DTYPE = np.dtype(
             ("share", "f8", (2,)),
             ("offset", "f8", (2,)),  # of the CoM from mid-hip in the present pose, and a tick ago
             ("offset_before", "f8", (2,)),
+            ("offset_rate", "f8", (2,)),  # its smoothed change per tick
             # gait phase in steps, unwrapped: [2 n, 2 n + 1) where the right foot leads
             ("phase", "f8"),
             ("phase_rate", "f8"),
@@ -226,7 +232,8 @@ def _rocker(s, k, b, m, i, time, dt, slope, foot, hip):
         longest = (b.thigh + b.shank) * math.cos(0.5 * RISE_KNEE)
         leg = math.sqrt(max(longest * longest - side * side, 0.25 * longest * longest))
         reached = smooth_min(pitch, pitch_within_reach(ahead, above, ball, height, leg), PITCH_SOFTNESS)
-        pitch += m.walking[0] * (reached - pitch)  # who stands bends the knees instead
+        # who stands bends the knees instead, and so does who has just put the foot down
+        pitch += m.walking[0] * smooth_step(((time - s.touchdown[i]) / s.step_time - LOWER) / REACHING) * (reached - pitch)
         m.pitch[i] = max(pitch, STEEPEST_PITCH)
         if m.part[i] != TOE:
             m.part[i] = FOREFOOT if m.pitch[i] < -HEEL_OFF else FLAT
@@ -317,7 +324,7 @@ def _swing(s, k, b, m, i, time, dt, slope, foot, hip):
         gap[2] -= dt * GAP_RATE * (GAP_RATE * (GAP_RATE * gap[0] + 3 * gap[1]) + 3 * gap[2])
         gap[1] += dt * gap[2]
         gap[0] += dt * gap[1]
-        m.ankle[i, j] = path[j] + gap[0]
+        m.ankle[i, j] = path[j] + gap[0] * (1 - smooth_step((done - GAP_END) / (1 - GAP_END)) if j == 2 else 1.0)
     m.airtime += dt
     meant = m.ankle[i, 1]
     # a foothold out of reach is not worth a drop of the pelvis: the foot goes as far as the leg does
@@ -611,9 +618,9 @@ def follow(
 
     _transport(s, k, b, m, push, now, dt)
     for j in range(2):
-        ahead = 2 * m.offset[j] - m.offset_before[j]
+        m.offset_rate[j] += OFFSET_SHARE * (m.offset[j] - m.offset_before[j] - m.offset_rate[j])
         m.offset_before[j] = m.offset[j]
-        position[j] = m.com[j] - ahead
+        position[j] = m.com[j] - m.offset[j] - m.offset_rate[j]
     height, obliquity = _intend(s, k, b, m, foot, slope, time, dt)
     position[2] = math.tan(slope) * position[1] + height
     _upper_body(s, m, arm, obliquity, dt)

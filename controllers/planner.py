@@ -38,8 +38,10 @@ EARLIEST_TOUCHDOWN = 0.55  # share of swing before which ground contact is a stu
 STOP_SPEED = 0.22  # [m/s] CoM speed below which standing can take over
 STOP_SPREAD = 0.16  # [m] fore-aft distance of the feet below which standing can take over
 NARROWEST = 0.4  # of half the hip spacing: the nearest that a foot is set to the line of the other (feet pass fore and aft)
+DIP_SLACK = 0.015  # [m] out of reach that is left to the foothold: an ordinary step is not to lower the body
 DIP_RATE = (0.35, 0.15)  # [m/s] at which the body is lowered for a long step, and raised again
 SLOPE_RATE = 0.5  # [rad/s] at which standing feet teach the slope of the ground
+INTEGRAL_FADE = 0.7  # [s] in which it is forgotten while the commanded speed changes
 INTEGRAL_LIMIT = 0.10  # [m] of the foothold shift that regulates speed
 SINK_LIMIT = 0.06  # [m] how far below the expected ground a swing foot searches for it
 
@@ -405,7 +407,7 @@ def _place_foot(o, s, k, b, omega, speed):
     longest = k.reach * (b.thigh + b.shank)
     asked = forward - hip_f
     lower = drop - math.sqrt(max(longest * longest - asked * asked, 0.25 * longest * longest))
-    s.dip_goal = clamp(lower, 0.0, k.dip_max)
+    s.dip_goal = clamp(lower - DIP_SLACK * b.length, 0.0, k.dip_max)
     drop -= s.dip_goal
     excess = asked - math.sqrt(max(longest * longest - drop * drop, 0.01))
     if excess > 0:
@@ -497,6 +499,8 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
     t = o.time
     walking = s.mode != STAND
     s.speed += clamp(speed_command - s.speed, -k.speed_slew * dt, k.speed_slew * dt) if walking else -s.speed
+    if abs(speed_command - s.speed) > LOWEST_SPEED:  # what was learned at one speed is wrong at another
+        s.speed_integral -= s.speed_integral * dt / (INTEGRAL_FADE * b.time)
     s.heading_rate += clamp((heading_rate if walking else 0.0) - s.heading_rate, -1.0 * dt, 1.0 * dt)
     s.heading += s.heading_rate * dt
     fx, fy = -math.sin(s.heading), math.cos(s.heading)

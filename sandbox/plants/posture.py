@@ -71,6 +71,7 @@ STEEPEST_PITCH = -1.3  # [rad]
 RISE_KNEE = 0.15  # [rad] least knee flexion of the rear leg: the heel rises rather than the knee being pulled straight
 PITCH_SOFTNESS = 0.05  # [rad] within which reach, steepest pitch and the toes' contact bend an angle instead of cutting it
 HEEL_OFF = math.radians(0.5)  # below it the foot counts as flat
+BALL_AT_ONCE = 0.15  # share of the way to the ball that the pressure goes as soon as the heel is up
 BALL_LOADED = 0.15  # [rad] of heel rise, after which the pressure is at the ball or ahead of it
 TOE_START, TOE_TILT = 0.4, 0.3  # of the load transfer; [rad] of the toes at lift-off
 
@@ -238,6 +239,8 @@ def _rocker(s, k, b, m, i, time, dt, slope, foot, hip):
         if m.part[i] != TOE:
             m.part[i] = FOREFOOT if m.pitch[i] < -HEEL_OFF else FLAT
         loaded = smooth_step(-m.pitch[i] / BALL_LOADED)
+        if m.part[i] == FOREFOOT:
+            loaded = max(loaded, BALL_AT_ONCE)
     sole_frame(m.direction[i], m.pitch[i], slope, frame)
 
     # toes: on the ground while the heel rises, tilting up with the foot before it leaves

@@ -34,7 +34,8 @@ from sandbox.bodies.urdf import to_urdf
 from sandbox.compiled import kernel
 from sandbox.controllers.observation import Observer
 from sandbox.controllers.parameters import REFERENCE
-from sandbox.controllers.planner import DOUBLE, GRAVITY, STAND, WALK, GaitPlanner, clamp
+from sandbox.controllers.planner import DOUBLE, STAND, WALK, GaitPlanner, clamp
+from sandbox.conventions import GRAVITY
 from sandbox.state import BodyState
 
 LOOK_AHEAD = 2e-3  # [s] step of the finite difference that gives the swing joints' speed

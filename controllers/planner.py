@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from sandbox.bodies.anatomy import Anatomy
 from sandbox.compiled import kernel
 from sandbox.controllers.parameters import REFERENCE, Parameters
-
-GRAVITY = 9.81  # [m/s^2]
+from sandbox.conventions import GRAVITY
 
 STAND, START, WALK = 0, 1, 2  # plan.mode
 DOUBLE, SINGLE = 0, 1  # plan.phase

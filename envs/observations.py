@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandbox.bodies.anatomy import Anatomy
-from sandbox.controllers.planner import DOUBLE, GRAVITY, STAND, WALK, GaitPlanner
+from sandbox.controllers.planner import DOUBLE, STAND, WALK, GaitPlanner
+from sandbox.conventions import GRAVITY
 from sandbox.envs.tables import Row
 from sandbox.plants.bullet import BulletPlant
 from sandbox.scenes.scene import HEADING_RATE_RANGE, SPEED_RANGE

@@ -27,6 +27,7 @@ import tyro
 from sandbox import __version__
 from sandbox.config import nearest
 from sandbox.console import Progress, results_only, silenced
+from sandbox.files import written_whole
 
 if TYPE_CHECKING:
     from sandbox.bodies.anatomy import Anatomy
@@ -159,12 +160,8 @@ def check_folder(option: str, folder: Path) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all; its folder is made. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with written_whole(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def json_text(value: Mapping[str, Any]) -> str:

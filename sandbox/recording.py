@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandbox import __version__
+from sandbox.files import written_whole
 from sandbox.state import BodyState, ContactState
 
 Array = NDArray[np.float64]
@@ -196,15 +196,9 @@ class Recording:
             OSError: the folder does not exist or cannot be written.
             ValueError: the header holds NaN or something that is not JSON.
         """
-        path = Path(path)
         text = json.dumps(self.header, allow_nan=False, default=_plain)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            with temporary.open("xb") as file:
-                np.savez(file, allow_pickle=False, header=np.array(text), **self.columns)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with written_whole(path) as temporary, temporary.open("xb") as file:
+            np.savez(file, allow_pickle=False, header=np.array(text), **self.columns)
 
     @classmethod
     def load(cls, path: str | Path) -> Recording:

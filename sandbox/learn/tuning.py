@@ -20,6 +20,7 @@ import numpy as np
 
 from sandbox.bodies.inertia import Array
 from sandbox.controllers.parameters import Parameters
+from sandbox.files import written_whole
 from sandbox.learn.cost import TUNING_SEEDS, Case, cost, draw_cases
 
 KINDS = ("walk", "push", "stand", "start-stop", "change", "turn", "slope", "bumps")
@@ -57,9 +58,8 @@ def write_parameters(path: Path, parameters: Parameters, about: dict[str, object
     lines += ["", "[parameters]"]
     for name, meta in FIELDS.items():
         lines.append(f"{name} = {getattr(parameters, name):.6g}  # [{meta['unit']}] {meta['doc']}")
-    temporary = path.with_suffix(".part")
-    temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    with written_whole(path) as temporary:
+        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def tune(

@@ -17,7 +17,8 @@ from sandbox.bodies.anatomy import SIDES, Anatomy
 from sandbox.bodies.urdf import to_urdf
 from sandbox.controllers.balance import Controller
 from sandbox.controllers.observation import Observer
-from sandbox.controllers.planner import GRAVITY, GaitPlanner
+from sandbox.controllers.planner import GaitPlanner
+from sandbox.conventions import GRAVITY
 from sandbox.plants.base import Array, Fall, Pose, unpredicted
 from sandbox.scenes.terrain import Terrain
 from sandbox.state import BodyState, ContactEvent, ContactState, SolePart

@@ -29,7 +29,8 @@ from sandbox.bodies.urdf import to_urdf
 from sandbox.compiled import kernel
 from sandbox.controllers.balance import pack
 from sandbox.controllers.observation import Observer
-from sandbox.controllers.planner import GRAVITY, GaitPlanner, clamp
+from sandbox.controllers.planner import GaitPlanner, clamp
+from sandbox.conventions import GRAVITY
 from sandbox.plants.base import Array, Fall, Pose, unpredicted
 from sandbox.plants.posture import FLAT, FOREFOOT, MEMORY_DTYPE, TOE, follow, set_down
 from sandbox.scenes.terrain import Terrain

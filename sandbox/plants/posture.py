@@ -19,7 +19,8 @@ import numpy as np
 
 from sandbox.bodies.kinematics import MTP, centre_of_mass, forward, quaternion_to_matrix, solve_leg
 from sandbox.compiled import kernel
-from sandbox.controllers.planner import DOUBLE, GRAVITY, SINGLE, STAND, WALK, ankle_above_sole, clamp
+from sandbox.controllers.planner import DOUBLE, SINGLE, STAND, WALK, ankle_above_sole, clamp
+from sandbox.conventions import GRAVITY
 from sandbox.plants.base import STANDING_KNEE
 from sandbox.plants.rocker import ground_pitch, minimum_jerk, pitch_within_reach, smooth_min, smooth_step, sole_frame, toe_pitch
 from sandbox.state import ContactState

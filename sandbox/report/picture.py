@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sandbox.files import written_whole
 from sandbox.measure import Gait, cycle_curves, gait_report, leg_angles, young_adults
 from sandbox.measure.cycle import Cycle, resample
 from sandbox.measure.forces import middle_times, vertical_force
@@ -70,12 +71,8 @@ def save_picture(recording: Recording, path: str | Path, title: str | None = Non
         figure = Figure(figsize=(13.0, 11.0), dpi=120, facecolor="white")
         FigureCanvasAgg(figure)
         _compose(figure, Gait(recording), title)
-        temporary = Path(path).with_name(f".{Path(path).name}.part")
-        try:
+        with written_whole(path) as temporary:
             figure.savefig(temporary, format="png")
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
 
 
 def _compose(figure: Any, gait: Gait, title: str | None) -> None:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sandbox.files import written_whole
 from sandbox.recording import Recording
 from sandbox.report.figure import COM_COLOUR, LEFT_COLOUR, RIGHT_COLOUR, SIDE_COLOURS, XCOM_COLOUR, Part, body_parts, rgb
 from sandbox.report.optional import need
@@ -52,12 +53,8 @@ def save_replay(recording: Recording, path: str | Path, title: str | None = None
     """
     path = Path(path)
     text = replay_html(recording, title)
-    temporary = path.with_name(f".{path.name}.part")
-    try:
+    with written_whole(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def replay_html(recording: Recording, title: str | None = None) -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sandbox.files import written_whole
 from sandbox.recording import Recording
 from sandbox.report.figure import COM_COLOUR, LEFT_COLOUR, RIGHT_COLOUR, SIDE_COLOURS, XCOM_COLOUR, Part, body_parts, outline, rgb
 from sandbox.report.optional import need
@@ -98,12 +99,8 @@ def save_video(
     need("PIL", "video")
     need("imageio", "video")
     frames = draw_frames(recording, times, width, height, camera or Camera())
-    temporary = path.with_name(f".{path.stem}.part{kind}")
-    try:
+    with written_whole(path) as temporary:
         (_write_mp4 if kind == ".mp4" else _write_gif)(temporary, frames, len(times), rate, progress)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
     return len(times)
 
 

@@ -14,7 +14,8 @@ from sandbox.bodies.kinematics import MTP
 from sandbox.controllers.balance import MTP_DAMPING, MTP_STAND_KP, Controller, cholesky_solve
 from sandbox.controllers.observation import Observer
 from sandbox.controllers.parameters import Parameters
-from sandbox.controllers.planner import DOUBLE, GRAVITY, SINGLE, STAND, START, WALK, GaitPlanner
+from sandbox.controllers.planner import DOUBLE, SINGLE, STAND, START, WALK, GaitPlanner
+from sandbox.conventions import GRAVITY
 from sandbox.plants.base import standing_pose
 from sandbox.spatial import matrix_from_quaternion
 from sandbox.state import BodyState

@@ -11,7 +11,7 @@ import pytest
 
 from sandbox.bodies import Anatomy
 from sandbox.controllers.parameters import _DIMENSIONS, PARAMETERS_DTYPE, REFERENCE, Parameters
-from sandbox.controllers.planner import GRAVITY
+from sandbox.conventions import GRAVITY
 
 FIELDS = dataclasses.fields(Parameters)
 

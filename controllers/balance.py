@@ -191,26 +191,14 @@ def _bring_within(hip, ankle, longest):
 
 @kernel
 def _swing_targets(o, s, k, i, scale, first, thigh, shank, link_w, kp, kd, target, rate, acceleration):
-    """The leg that swings: inverse kinematics now and a moment later."""
+    """The leg that swings: inverse kinematics a moment before, now and a moment later give angle, speed and acceleration."""
     side = 2.0 * i - 1.0
-    foot = np.empty((3, 3))
-    now = np.empty(7)
-    later = np.empty(7)
-    before = np.empty(7)
-    pelvis = np.empty((3, 3))
-    hip = np.empty(3)
-    ankle = np.empty(3)
-    for j in range(3):
-        hip[j] = o.hip[i, j]
-        ankle[j] = s.swing_position[j]
-        for m in range(3):
-            pelvis[j, m] = o.pelvis[j, m]
-    _bring_within(hip, ankle, k.reach * (thigh + shank))
-    foot_rotation(s.swing_yaw, s.swing_pitch, 0.0, foot)
-    solve_leg(pelvis, hip, ankle, foot, s.swing_yaw, thigh, shank, side, now)
+    foot, pelvis = np.empty((3, 3)), np.empty((3, 3))
+    hip, ankle = np.empty(3), np.empty(3)
+    angles = np.empty((3, 7))
     w0, w1, w2 = link_w[0, 0], link_w[0, 1], link_w[0, 2]
-    for sign in (-1.0, 1.0):
-        d = sign * LOOK_AHEAD
+    for moment in range(3):
+        d = (moment - 1) * LOOK_AHEAD
         for m in range(3):
             x, y, z = o.pelvis[0, m], o.pelvis[1, m], o.pelvis[2, m]
             pelvis[0, m] = x + d * (w1 * z - w2 * y)
@@ -222,7 +210,8 @@ def _swing_targets(o, s, k, i, scale, first, thigh, shank, link_w, kp, kd, targe
         pitch = s.swing_pitch + d * (s.swing_pitch_rate + 0.5 * d * s.swing_pitch_acceleration)
         _bring_within(hip, ankle, k.reach * (thigh + shank))
         foot_rotation(s.swing_yaw, pitch, 0.0, foot)
-        solve_leg(pelvis, hip, ankle, foot, s.swing_yaw, thigh, shank, side, later if sign > 0 else before)
+        solve_leg(pelvis, hip, ankle, foot, s.swing_yaw, thigh, shank, side, angles[moment])
+    before, now, later = angles[0], angles[1], angles[2]
     for j in range(7):
         if j < 2:
             stiff, zeta = k.swing_kp, k.swing_zeta

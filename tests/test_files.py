@@ -22,8 +22,13 @@ def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
 def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "walk.txt"
     path.write_text("old")
-    with pytest.raises(RuntimeError), written_whole(path) as temporary:
-        temporary.write_text("half")
-        raise RuntimeError
+
+    def fail_halfway() -> None:
+        with written_whole(path) as temporary:
+            temporary.write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_halfway()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,108 @@
+"""The command ``sandbox``.
+
+Exit codes: 0 done (a fall is a result, and reported), 1 what was required was not reached or a file could not be written,
+2 bad input, 130 stopped with Ctrl-C. Bad input is one line on standard error with the value, what is allowed and what to
+do; it is found before anything runs, and nothing is left half written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import Protocol, cast
+
+import tyro
+
+from sandbox import __version__
+from sandbox.cli.bench import Bench
+from sandbox.cli.common import BAD_INPUT, DONE, FAILED, STOPPED, InputError
+from sandbox.cli.compare import Compare
+from sandbox.cli.doctor import Doctor
+from sandbox.cli.listing import List
+from sandbox.cli.report import Report
+from sandbox.cli.run import Run
+from sandbox.cli.tune import Tune
+from sandbox.config import nearest
+
+
+class Command(Protocol):
+    """What was typed, ready to be done."""
+
+    def execute(self) -> int:
+        """Do it, and return the exit code."""
+
+
+COMMANDS: dict[str, Callable[..., object]] = {
+    "list": List,
+    "run": Run,
+    "report": Report,
+    "compare": Compare,
+    "bench": Bench,
+    "tune": Tune,
+    "doctor": Doctor,
+}
+
+
+def parse(arguments: Sequence[str]) -> Command:
+    """The command that was typed.
+
+    Raises:
+        InputError: it cannot be understood.
+        SystemExit: help was asked for, and printed.
+    """
+    first = arguments[0] if arguments else None
+    if first is not None and not first.startswith("-") and first not in COMMANDS:
+        raise InputError(f"unknown command {first!r}{nearest(first, COMMANDS)}")
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            command = tyro.extras.subcommand_cli_from_dict(
+                COMMANDS,
+                prog="sandbox",
+                description="A human body walks in PyBullet. `sandbox COMMAND --help` explains a command.",
+                args=list(arguments),
+                config=(tyro.conf.FlagCreatePairsOff,),
+            )
+        return cast(Command, command)
+    except SystemExit as end:
+        if end.code in (0, None):
+            raise
+        raise InputError(_one_line(said.getvalue(), first)) from None
+
+
+def _one_line(box: str, command: str | None) -> str:
+    """The message in tyro's box: its first part, and the option that it thinks was meant."""
+    lines = [re.sub(r"[\u2500-\u257f]+", "\0" if "\u2500" * 8 in line else "", line).strip() for line in box.splitlines()[1:]]
+    parts = " ".join(lines).split("\0")
+    text = " ".join(parts[0].split()) or "cannot be understood"
+    for part in parts[1:]:
+        guess = re.search(r"(?:meant|similar to \S+):\s+(--\S+)", part)
+        if guess:
+            text += f": did you mean {guess[1]}?"
+            break
+    help_of = f"sandbox {command}" if command in COMMANDS else "sandbox"
+    return f"{text[0].lower()}{text[1:].rstrip('.')} (see {help_of} --help)"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what was typed, and return the exit code."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    if arguments == ["--version"]:
+        print(f"sandbox {__version__}")
+        return DONE
+    try:
+        return parse(arguments).execute()
+    except InputError as error:
+        print(f"sandbox: {' '.join(str(error).split())}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print("sandbox: stopped", file=sys.stderr)
+        return STOPPED
+    except BrokenPipeError:
+        # Whoever read the output has gone. Python would complain once more as it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED

@@ -1,0 +1,127 @@
+"""`sandbox bench`: what the walker costs, and how it walks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, TextIO
+
+import tyro
+
+from sandbox.cli.common import (
+    DONE,
+    FAILED,
+    STDOUT,
+    JsonOption,
+    ParamsOption,
+    SetOption,
+    check_output,
+    checking,
+    json_text,
+    option,
+    read_parameters,
+    results,
+    write_text,
+)
+from sandbox.console import Progress
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Measure the walker: what it costs, or how it walks. `bench walk` runs the battery, some minutes on two cores."""
+
+    what: Annotated[
+        tyro.conf.Positional[Literal["speed", "walk"]],
+        tyro.conf.arg(help="speed: CPU time and memory, as ratios; walk: falls, pushes, slopes, gait"),
+    ] = "speed"
+    seconds: Annotated[float | None, option("S", "speed: simulated by either side (default: 20)", default=False)] = None
+    seeds: Annotated[int | None, option("N", "walk: runs a cell (default: all)", default=False)] = None
+    only: Annotated[str | None, option("CELLS", "walk: names or patterns with commas between (sandbox list cells)", default=False)] = None
+    fresh: Annotated[bool, tyro.conf.arg(help="walk: seeds that nobody has seen, drawn now; the first one is reported")] = False
+    first_seed: Annotated[int | None, option("N", "walk: count seeds from here, to repeat a fresh set (default: 10000)", default=False)] = (
+        None
+    )
+    workers: Annotated[int | None, option("N", "walk: processes (default: 2)", default=False)] = None
+    params: ParamsOption = None
+    changes: SetOption = ()
+    out: Annotated[Path | None, option("DIR", "walk: folder for walk.csv, walk.json and walk.md (default: out/bench)", default=False)] = (
+        None
+    )
+    keep_failed: Annotated[bool, tyro.conf.arg(help="walk: keep the recordings of runs that fail, in the folder of --out")] = False
+    json: JsonOption = None
+    require: Annotated[bool, tyro.conf.arg(help="exit with 1 where something required is not reached")] = False
+
+    def execute(self) -> int:
+        """Measure, and return the exit code."""
+        return self._speed() if self.what == "speed" else self._walk()
+
+    def _speed(self) -> int:
+        with checking():
+            for name in ("seeds", "only", "first_seed", "workers", "params", "out"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"--{name.replace('_', '-')} means nothing to `bench speed`: it belongs to `bench walk`")
+            for name, given in (("fresh", self.fresh), ("keep-failed", self.keep_failed), ("set", bool(self.changes))):
+                if given:
+                    raise ValueError(f"--{name} means nothing to `bench speed`: it belongs to `bench walk`")
+            seconds = 20.0 if self.seconds is None else self.seconds
+            if not 1.0 <= seconds <= 3600.0:
+                raise ValueError(f"seconds {seconds:g} s is outside 1..3600 s: give a value in that range")
+            self._check_json()
+        from sandbox.bench import speed
+
+        with results(self.json) as (out, words):
+            with Progress("bench", seconds, "s") as progress:
+                figures = speed.measure(seconds, progress)
+            self._write_json(speed.to_json(figures), out)
+            print(speed.table(figures), file=words)
+        return FAILED if self.require and not speed.reached(figures) else DONE
+
+    def _walk(self) -> int:
+        with checking():
+            from sandbox.bench import walk
+
+            if self.seconds is not None:
+                raise ValueError("--seconds means nothing to `bench walk`, whose runs have their own: it belongs to `bench speed`")
+            if self.fresh and self.first_seed is not None:
+                raise ValueError(f"--fresh draws a first seed, and --first-seed {self.first_seed} gives one: leave one of them out")
+            cells = walk.select([part.strip() for part in (self.only or "").split(",") if part.strip()])
+            first = walk.FIRST_SEED if self.first_seed is None else self.first_seed
+            if self.fresh:
+                low, high = walk.FRESH_SEEDS
+                first = low + int.from_bytes(os.urandom(8), "big") % (high - low)
+            parameters, name = read_parameters(self.params, self.changes)
+            folder = self.out or Path("out/bench")
+            if folder.exists() and not folder.is_dir():
+                raise ValueError(f"--out {folder} is not a folder: give the name of one")
+            files = [folder / f"walk.{ending}" for ending in ("csv", "json", "md")]
+            for file in files:
+                check_output("--out", file)
+            self._check_json()
+            keep = folder / "failed" if self.keep_failed else None
+            battery = walk.Battery(cells, self.seeds, first, parameters, name, 2 if self.workers is None else self.workers, keep)
+            folder.mkdir(parents=True, exist_ok=True)
+            if keep is not None:
+                keep.mkdir(exist_ok=True)
+        with results(self.json) as (out, words):
+            print(f"parameters {name} ({parameters.hash}), seeds from {first}", file=words, flush=True)
+            with Progress("battery", len(battery.trials()), "runs") as progress:
+                report = battery.run(progress)
+            result = report.to_json()
+            for file, text in zip(files, (report.csv(), json_text(result), report.table() + "\n"), strict=True):
+                write_text(file, text)
+            self._write_json(result, out)
+            print(report.table(), file=words)
+            print(f"\n{report.cost:.3f} CPU s per simulated second; rows in {files[0]}", file=words)
+        return FAILED if self.require and not report.reached else DONE
+
+    def _check_json(self) -> None:
+        if self.json not in (None, STDOUT):
+            check_output("--json", Path(str(self.json)))
+
+    def _write_json(self, value: Mapping[str, Any], out: TextIO) -> None:
+        if self.json == STDOUT:
+            out.write(json_text(value))
+        elif self.json is not None:
+            write_text(Path(self.json), json_text(value))

@@ -4,10 +4,12 @@ from sandbox.measure.angles import LegAngles, joint_angles, leg_angles
 from sandbox.measure.compare import REPORT_FIELDS, gait_report, mean_curves_deg
 from sandbox.measure.cycle import Cycle, cycle_curves, cycles, resample
 from sandbox.measure.events import Contacts, GaitEvents, force_events, gait_events, recorded_events, zeni_events
+from sandbox.measure.flow import FLOW_FIELDS, Pop, flow, pops
 from sandbox.measure.gait import SUMMARY_FIELDS, Field, Gait, summary
 from sandbox.measure.norms import klaw_cadence, wbds_cadence, wbds_stride_leg, young_adults
 
 __all__ = [
+    "FLOW_FIELDS",
     "REPORT_FIELDS",
     "SUMMARY_FIELDS",
     "Contacts",
@@ -16,8 +18,10 @@ __all__ = [
     "Gait",
     "GaitEvents",
     "LegAngles",
+    "Pop",
     "cycle_curves",
     "cycles",
+    "flow",
     "force_events",
     "gait_events",
     "gait_report",
@@ -25,6 +29,7 @@ __all__ = [
     "klaw_cadence",
     "leg_angles",
     "mean_curves_deg",
+    "pops",
     "recorded_events",
     "resample",
     "summary",

@@ -16,6 +16,7 @@ from sandbox.controllers.planner import SINGLE, WALK, GaitPlanner
 from sandbox.mechanics import extrapolated_com
 from sandbox.plants.base import Fall, Plant, standing_pose
 from sandbox.recording import Extras, Recorder, Recording, make_header
+from sandbox.scenes.file import check_start
 from sandbox.scenes.scene import Options, Scene, build
 from sandbox.scenes.terrain import Terrain
 from sandbox.state import BodyState
@@ -42,10 +43,13 @@ class Simulation:
 
     Args:
         scene: what to do.
-        anatomy, parameters: of the walker; the shipped ones by default.
+        anatomy, parameters: of the walker; the scene's own body, or the shipped ones, by default.
         plant: name, see :data:`PLANTS`.
         seed: of the perturbed start.
         params_name: what the parameters are called in the recording.
+
+    Raises:
+        ValueError: an unknown plant, or one that cannot walk on this terrain; a body that would start inside a box.
 
     Attributes:
         planner, plant, recorder: the parts, for those who look inside.
@@ -61,7 +65,8 @@ class Simulation:
         params_name: str = "walker",
     ) -> None:
         self.scene = scene
-        self.anatomy = anatomy or Anatomy()
+        self.anatomy = anatomy or scene.anatomy or Anatomy()
+        check_start(scene.terrain, self.anatomy, scene.name)
         self.parameters = parameters or Parameters.load()
         self.seed = seed
         self.plant = make_plant(plant, self.anatomy, scene.terrain)
@@ -217,10 +222,10 @@ def run(
     scene: str | Scene,
     *,
     plant: str = "bullet",
-    speed: float = 1.0,
-    heading_rate: float = 0.0,
+    speed: float | None = None,
+    heading_rate: float | None = None,
     seconds: float | None = None,
-    seed: int = 0,
+    seed: int | None = None,
     anatomy: Anatomy | None = None,
     parameters: Parameters | None = None,
     params_name: str = "walker",
@@ -230,11 +235,11 @@ def run(
     """Run a scene to its end or to the fall, and return the recording.
 
     Args:
-        scene: a name (see ``sandbox list``) or a :class:`Scene`, for which speed, heading_rate and seconds are ignored.
+        scene: a name (see ``sandbox list``), a TOML file, or a :class:`Scene`, for which speed, heading_rate and seconds are ignored.
         plant: ``bullet`` or ``kinematic``.
-        speed, heading_rate, seconds: of a named scene [m/s], [rad/s], [s]; the scene's own duration by default.
-        seed: of the perturbed start.
-        anatomy, parameters: of the walker; the shipped ones by default.
+        speed, heading_rate, seconds: of a named scene [m/s], [rad/s], [s]; the scene's own by default.
+        seed: of the perturbed start, and of what the scene draws; the scene's own, mostly 0, by default.
+        anatomy, parameters: of the walker; the scene's own body, or the shipped ones, by default.
         params_name: what the parameters are called in the recording.
         options: all that a named scene can be asked, instead of speed, heading_rate, seconds and seed.
         progress: called with the simulated time [s] about ten times a simulated second.
@@ -244,8 +249,8 @@ def run(
     if isinstance(scene, str):
         o = options or Options(speed=speed, heading_rate=heading_rate, seconds=seconds, seed=seed)
         scene = build(scene, o)
-        seed = o.seed
-    simulation = Simulation(scene, anatomy, plant, parameters, seed, params_name)
+        seed = scene.seed
+    simulation = Simulation(scene, anatomy, plant, parameters, scene.seed if seed is None else seed, params_name)
     simulation.plant.timed = True
     ticks = round(scene.seconds / simulation.plant.dt)
     tenth = max(1, round(0.1 / simulation.plant.dt))

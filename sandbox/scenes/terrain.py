@@ -55,3 +55,18 @@ def bumps(height: float, length: float, seed: int, start: float = 2.0, spacing: 
             boxes.append(Box(float(x), float(y), float(half_x), float(half_y), float(height * rng.uniform(0.5, 1.0))))
         y += spacing * rng.uniform(0.7, 1.3)
     return Terrain(boxes=tuple(boxes), friction=friction)
+
+
+def steps(count: int, rise: float, run: float, start: float, width: float, landing: float) -> tuple[Box, ...]:
+    """Steps up, a landing, and the same steps down again, across the way, on level ground.
+
+    Args:
+        count: of steps on either side; rise: of each [m]; run: depth of a tread [m].
+        start: where the first riser stands [m]; width: of the steps [m]; landing: of the highest tread beyond its run [m].
+    """
+    far = start + 2 * count * run + landing - run
+    return tuple(
+        Box(0.0, (near + back) / 2, width / 2, (back - near) / 2, (k + 1) * rise)
+        for k in range(count)
+        for near, back in [(start + k * run, far - k * run)]
+    )

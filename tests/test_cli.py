@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from sandbox import __version__, cli
-from sandbox.cli import common, run
+from sandbox.cli import common
+from sandbox.cli import scene as scene_options
 from sandbox.measure import SUMMARY_FIELDS
 from sandbox.recording import Recording
+from sandbox.scenes.file import declared
 from sandbox.scenes.scene import SCENES, Options
 
 SHORT = ("--seconds", "0.5")
@@ -48,7 +50,7 @@ def refused(arguments: Sequence[str], capfd: pytest.CaptureFixture[str], place: 
         ("rnu walk", ["unknown command 'rnu'", "did you mean 'run'?"]),
         ("run", ["SCENE", "sandbox run --help"]),
         ("run wlak", ["unknown scene 'wlak'", "did you mean 'walk'?"]),
-        ("run xyz", ["unknown scene 'xyz'", "bumps, push, slope"]),
+        ("run xyz", ["unknown scene 'xyz'", "bumps, crowd-push, figure-eight"]),
         ("run walk --sped 1", ["--sped", "did you mean --speed?"]),
         ("run walk --speed", ["--speed"]),
         ("run walk --speed fast", ["--speed", "'fast'"]),
@@ -295,10 +297,10 @@ assert time.process_time() - start < 1.0
 
 
 def test_options_of_a_scene_are_known() -> None:
-    """Each scene's own option is a field of the scene's options, and belongs to a scene."""
-    names = {"height" if name == "bump_height" else name for name in run.SCENE_OPTIONS}
+    """Each option of a scene on the command line is a field of the scene's options, and some scene declares it."""
+    names = {"height" if name == "bump_height" else name for name in scene_options.SCENE_OPTIONS}
     assert names <= set(Options.__dataclass_fields__)
-    assert set(run.SCENE_OPTIONS.values()) <= set(SCENES)
+    assert names == {option for scene in SCENES for option in declared(scene)}
 
 
 def test_output_folder_is_not_made_for_bad_input(capfd: pytest.CaptureFixture[str], elsewhere: Path) -> None:

@@ -25,6 +25,7 @@ from sandbox.cli.doctor import Doctor
 from sandbox.cli.listing import List
 from sandbox.cli.report import Report
 from sandbox.cli.run import Run
+from sandbox.cli.scene import NewScene
 from sandbox.cli.tune import Tune
 from sandbox.config import nearest
 
@@ -39,6 +40,7 @@ class Command(Protocol):
 COMMANDS: dict[str, Callable[..., object]] = {
     "list": List,
     "run": Run,
+    "new-scene": NewScene,
     "report": Report,
     "compare": Compare,
     "bench": Bench,

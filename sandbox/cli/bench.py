@@ -30,20 +30,22 @@ from sandbox.console import Progress
 
 @dataclass(frozen=True)
 class Bench:
-    """Measure the walker: what it costs, or how it walks. `bench walk` runs the battery, some minutes on two cores."""
+    """Measure the walker: what it costs, how it walks, which scenes it survives. `bench walk` takes some minutes on two cores."""
 
     what: Annotated[
-        tyro.conf.Positional[Literal["speed", "walk"]],
-        tyro.conf.arg(help="speed: CPU time and memory, as ratios; walk: falls, pushes, slopes, gait"),
+        tyro.conf.Positional[Literal["speed", "walk", "scenes"]],
+        tyro.conf.arg(help="speed: CPU time and memory, as ratios; walk: falls, pushes, slopes, gait; scenes: survival in each"),
     ] = "speed"
     seconds: Annotated[float | None, option("S", "speed: simulated by either side (default: 20)", default=False)] = None
-    seeds: Annotated[int | None, option("N", "walk: runs a cell (default: all)", default=False)] = None
-    only: Annotated[str | None, option("CELLS", "walk: names or patterns with commas between (sandbox list cells)", default=False)] = None
+    seeds: Annotated[int | None, option("N", "walk: runs a cell (default: all); scenes: runs a scene (default: 10)", default=False)] = None
+    only: Annotated[
+        str | None, option("CELLS", "walk: names or patterns with commas between (sandbox list cells); scenes: names", default=False)
+    ] = None
     fresh: Annotated[bool, tyro.conf.arg(help="walk: seeds that nobody has seen, drawn now; the first one is reported")] = False
     first_seed: Annotated[int | None, option("N", "walk: count seeds from here, to repeat a fresh set (default: 10000)", default=False)] = (
         None
     )
-    workers: Annotated[int | None, option("N", "walk: processes (default: 2)", default=False)] = None
+    workers: Annotated[int | None, option("N", "walk, scenes: processes (default: 2)", default=False)] = None
     params: ParamsOption = None
     changes: SetOption = ()
     out: Annotated[Path | None, option("DIR", "walk: folder for walk.csv, walk.json and walk.md (default: out/bench)", default=False)] = (
@@ -55,7 +57,7 @@ class Bench:
 
     def execute(self) -> int:
         """Measure, and return the exit code."""
-        return self._speed() if self.what == "speed" else self._walk()
+        return {"speed": self._speed, "walk": self._walk, "scenes": self._scenes}[self.what]()
 
     def _speed(self) -> int:
         with checking():
@@ -115,6 +117,25 @@ class Bench:
             print(report.table(), file=words)
             print(f"\n{report.cost:.3f} CPU s per simulated second; rows in {files[0]}", file=words)
         return FAILED if self.require and not report.reached else DONE
+
+    def _scenes(self) -> int:
+        with checking():
+            from sandbox.bench import scenes
+
+            for name in ("seconds", "first_seed", "out"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"--{name.replace('_', '-')} means nothing to `bench scenes`: leave it out")
+            parameters, _ = read_parameters(self.params, self.changes)
+            wanted = [part.strip() for part in (self.only or "").split(",") if part.strip()]
+            seeds = 10 if self.seeds is None else self.seeds
+            trials = scenes.plan(wanted, seeds, parameters)
+            self._check_json()
+        with results(self.json) as (out, words):
+            with Progress("scenes", len(trials), "runs") as progress:
+                report = scenes.survival(trials, 2 if self.workers is None else self.workers, progress)
+            self._write_json(report.to_json(), out)
+            print(report.table(), file=words)
+        return DONE
 
     def _check_json(self) -> None:
         if self.json not in (None, STDOUT):

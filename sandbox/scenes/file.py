@@ -67,7 +67,11 @@ NO_NUMBER = math.nan  # default of a key that may be left out and then has no va
 
 TOP = ("about", "order", "seconds", "seed", "options", "body", "terrain", "command", "push")
 BODY = {"mass": Key(MASS_RANGE, "kg", REFERENCE_MASS), "height": Key(HEIGHT_RANGE, "m", REFERENCE_HEIGHT)}
-COMMAND = {"time": Key((0.0, SECONDS_RANGE[1]), "s"), "speed": Key(SPEED_RANGE, "m/s"), "heading_rate": Key(HEADING_RATE_RANGE, "rad/s", 0.0)}
+COMMAND = {
+    "time": Key((0.0, SECONDS_RANGE[1]), "s"),
+    "speed": Key(SPEED_RANGE, "m/s"),
+    "heading_rate": Key(HEADING_RATE_RANGE, "rad/s", 0.0),
+}
 PUSH = {
     "time": Key((0.0, SECONDS_RANGE[1]), "s", None, True),
     "duration": Key((0.01, 60.0), "s", PUSH_DURATION),
@@ -124,7 +128,9 @@ class _Reader:
             raise ValueError(f"{self.where}: {what} is no list of tables: write [[{what}]] for each")
         return value
 
-    def numbers(self, table: object, keys: Mapping[str, Key], what: str, rng: np.random.Generator | None = None, *extra: str) -> dict[str, float]:
+    def numbers(
+        self, table: object, keys: Mapping[str, Key], what: str, rng: np.random.Generator | None = None, *extra: str
+    ) -> dict[str, float]:
         """The numbers of a table by key, drawn where it says so; ``extra`` names keys that are no numbers."""
         given = self.known(table, (*keys, *extra), what)
         out = {}
@@ -284,7 +290,8 @@ def _commands(read: _Reader, entries: object) -> tuple[Command, ...]:
         command = Command(**read.numbers(entry, COMMAND, f"command {k}"))
         if out and command.time <= out[-1].time:
             raise ValueError(
-                f"{read.where}: command {k}: time {command.time:g} s is not later than {out[-1].time:g} s of the one before: put them in order"
+                f"{read.where}: command {k}: time {command.time:g} s is not later than {out[-1].time:g} s of the one before: "
+                "put them in order"
             )
         out.append(command)
     # Before the first command the walker stands: one that stands still is none.

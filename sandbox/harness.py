@@ -307,12 +307,20 @@ class Result:
 
 @dataclass(frozen=True)
 class Verdict:
-    """An experiment that was run and held against what is expected of it."""
+    """What became of an experiment that was run and held against what is expected of it.
 
-    entry: Entry
-    results: Mapping[str, Result]
-    comparisons: Mapping[str, bool]
+    Attributes:
+        name: of the experiment, short.
+        faults: what is not as it should be, one line each.
+        checks, metrics, rejected: how many there were; ``rejected`` are candidates that fail as they must.
+        seconds: it took.
+    """
+
+    name: str
     faults: tuple[str, ...]
+    checks: int
+    metrics: int
+    rejected: int
     seconds: float
 
     @property
@@ -321,28 +329,38 @@ class Verdict:
 
     def line(self) -> str:
         """One line for a person."""
-        head = f"{self.entry.short:<8} {'passed' if self.passed else 'FAILED'} {self.seconds:6.1f} s"
+        head = f"{self.name:<8} {'passed' if self.passed else 'FAILED'} {self.seconds:6.1f} s"
         if not self.passed:
             return f"{head}  {'; '.join(self.faults)}"
-        checks = sum(len(r.checks) for r in self.results.values()) + len(self.comparisons)
-        metrics = sum(len(r.outcome.metrics) for r in self.results.values())
-        rejected = sum(bool(r.variant.fails) for r in self.results.values())
-        tail = f", {rejected} rejected candidate{'s' if rejected > 1 else ''} still rejected" if rejected else ""
-        return f"{head}  {checks} checks, {metrics} metrics{tail}"
+        tail = f", {self.rejected} rejected candidate{'s' if self.rejected > 1 else ''} still rejected" if self.rejected else ""
+        return f"{head}  {self.checks} checks, {self.metrics} metrics{tail}"
 
 
-def check(entry: Entry) -> Verdict:
-    """Run all variants of an experiment, and hold them against its checks and its TOML file."""
+def check(name: str) -> Verdict:
+    """Run all variants of the experiment ``name``, and hold them against its checks and its TOML file."""
     began = time.monotonic()
+    entry = catalogue()[name]
     experiment, expected = entry.load(), entry.expected()
     results = {result.variant.name: result for result in run(experiment, experiment.variants, expected)}
-    comparisons = {
-        title_of(c): bool(c({name: result.outcome for name, result in results.items()})) for c in experiment.comparisons
-    }
     faults = [f"{name}: {fault}" for name, result in results.items() for fault in result.faults]
-    faults += [f"{name} does not hold" for name, holds in comparisons.items() if not holds]
+    faults += [f"{name} does not hold" for name, holds in compared(experiment, results).items() if not holds]
     faults += [f"the TOML file has a section [{name}] for no variant" for name in expected if name not in results]
-    return Verdict(entry, results, comparisons, tuple(faults), time.monotonic() - began)
+    return Verdict(
+        entry.short,
+        tuple(faults),
+        checks=sum(len(result.checks) for result in results.values()) + len(experiment.comparisons),
+        metrics=sum(len(result.outcome.metrics) for result in results.values()),
+        rejected=sum(bool(result.variant.fails) for result in results.values()),
+        seconds=time.monotonic() - began,
+    )
+
+
+def compared(experiment: Experiment[P, D], results: Mapping[str, Result]) -> dict[str, bool]:
+    """Whether each comparison of all variants holds, by name; none of them where a variant was left out."""
+    if any(variant.name not in results for variant in experiment.variants):
+        return {}
+    outcomes = {name: result.outcome for name, result in results.items()}
+    return {title_of(c): bool(c(outcomes)) for c in experiment.comparisons}
 
 
 def run(
@@ -360,11 +378,11 @@ def run(
                     faults.append(f"{name} holds, which this rejected candidate must fail")
                 elif name not in fails and not holds:
                     faults.append(f"{name} does not hold")
-            faults += _compared(outcome.metrics, expected.get(variant.name, {}))
+            faults += _differences(outcome.metrics, expected.get(variant.name, {}))
         yield Result(variant, outcome, checks, tuple(faults))
 
 
-def _compared(metrics: Mapping[str, float], expected: Mapping[str, Expected]) -> list[str]:
+def _differences(metrics: Mapping[str, float], expected: Mapping[str, Expected]) -> list[str]:
     faults = [f"{name} = {metrics[name]!r} is not in the TOML file" for name in metrics if name not in expected]
     for name, row in expected.items():
         if name not in metrics:

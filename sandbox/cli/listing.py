@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
@@ -47,10 +46,9 @@ def _scenes() -> dict[str, str]:
 
 
 def _experiments() -> dict[str, str]:
-    import sandbox.experiments
+    from sandbox.harness import catalogue
 
-    names = sorted(module.name for module in pkgutil.iter_modules(sandbox.experiments.__path__) if not module.name.startswith("_"))
-    return {name: _first_line(f"sandbox.experiments.{name}") for name in names}
+    return {entry.short: entry.title.partition(": ")[2] or entry.title for entry in catalogue().values()}
 
 
 def _environments() -> dict[str, str]:

@@ -21,6 +21,9 @@ COM_COLOUR: Final = "#1d1d1d"
 XCOM_COLOUR: Final = "#7b3fa0"
 FORCE_COLOUR: Final = "#1b9e57"
 
+# Order in which limbs are painted in the side view, seen from the right.
+PAINT: Final = {"left": 0, "middle": 1, "right": 2}
+
 STATURE = 1.74  # [m]: the height at which the thicknesses below hold; they scale with it
 HAND = 0.10  # [m], wrist to finger joints
 WAIST, CHEST_TOP = 0.42, 0.86  # of the line from mid-hip to the base of the neck
@@ -100,6 +103,32 @@ def _add_foot(add: Any, side: str, at: dict[str, Array]) -> None:
         ahead = _unit(at["toe_tip"] - at["toe_base"])
         toe_up = np.cross(lateral, ahead)
         add(f"{side}_toes", side, ball, at["toe_tip"] + 0.014 * toe_up - 0.012 * ahead, (0.02, 0.013), 1.9, lateral)
+
+
+def painted_order(parts: list[Part], i: int, depth: Array, view: str) -> list[Part]:
+    """Far parts first."""
+    arms = ("upper_arm", "forearm", "hand")
+
+    def key(part: Part) -> tuple[float, float]:
+        if view == "side":
+            outer = 0.5 if part.name.endswith(arms) else 0.0
+            return (PAINT[part.side] + (outer if part.side == "right" else -outer), 0.0)
+        return (float((part.start[i] + part.end[i]) @ depth), 0.0)
+
+    return sorted(parts, key=key)
+
+
+def shade(part: Part, view: str) -> tuple[float, float, float]:
+    """Colour of a part; what is far away is paler."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = to_rgb(SIDE_COLOURS[part.side])
+    far = 0.0
+    if view == "side" and part.side == "left":
+        far = 0.35
+    if part.side == "middle":
+        far = 0.18
+    return tuple(channel + (1 - channel) * far for channel in (red, green, blue))  # type: ignore[return-value]
 
 
 def outline(start: Array, end: Array, radius: tuple[float, float], samples: int = 8) -> Array:

@@ -14,8 +14,9 @@ from sandbox.measure.cycle import Cycle, resample
 from sandbox.measure.forces import middle_times, vertical_force
 from sandbox.measure.norms import PEOPLE_DOUBLE_SUPPORT, PEOPLE_FORCE, PEOPLE_PUSH_OFF, PEOPLE_STANCE
 from sandbox.recording import Recording
-from sandbox.report.figure import LEFT_COLOUR, RIGHT_COLOUR, SIDE_COLOURS, Part, body_parts, outline
+from sandbox.report.figure import LEFT_COLOUR, RIGHT_COLOUR, body_parts, outline, painted_order, shade
 from sandbox.report.optional import need
+from sandbox.report.plot import FAINT, INK, style
 from sandbox.report.scene import ground_of
 from sandbox.state import ContactState
 
@@ -23,12 +24,9 @@ Array = NDArray[np.float64]
 
 FIGURES = 11  # every 10 % of a stride
 TALL = 2.02  # [m]: height of a row of figures, for a body of 1.74 m
-INK, FAINT = "#22272e", "#8a929c"
 BAND_COLOUR = "#c9cfd6"
 LOADED = 0.03  # of body weight: a part of the sole that carries more is drawn as in contact
 SHOWN_FORCE = 0.1  # of body weight: a smaller force is no longer than the head of its arrow
-# Order in which limbs are painted in the side view, seen from the right.
-PAINT = {"left": 0, "middle": 1, "right": 2}
 
 
 def save_picture(recording: Recording, path: str | Path, title: str | None = None) -> None:
@@ -46,28 +44,10 @@ def save_picture(recording: Recording, path: str | Path, title: str | None = Non
         raise ValueError("an empty recording has no picture: record at least one row")
     need("matplotlib", "report")
     # The canvas of the file format itself: no display, and nobody's pyplot state is touched.
-    from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    style: Any = {
-        "font.family": "DejaVu Sans",
-        "font.size": 9,
-        "axes.edgecolor": FAINT,
-        "axes.labelcolor": INK,
-        "axes.titlesize": 10,
-        "axes.titleweight": "bold",
-        "axes.titlelocation": "left",
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "xtick.color": FAINT,
-        "ytick.color": FAINT,
-        "xtick.labelcolor": INK,
-        "ytick.labelcolor": INK,
-        "text.color": INK,
-        "path.simplify": True,
-    }
-    with rc_context(style):
+    with style():
         figure = Figure(figsize=(13.0, 11.0), dpi=120, facecolor="white")
         FigureCanvasAgg(figure)
         _compose(figure, Gait(recording), title)
@@ -158,13 +138,13 @@ def _figures(axes: Any, gait: Gait, times: Array, view: str, labels: list[str]) 
     for i in range(len(times)):
         # The front view keeps the sway: its bodies share the middle of the stride.
         origin = centre[i] if view == "side" else _straight(centre, forward, i)
-        for part in _sorted_parts(parts, i, depth, view):
+        for part in painted_order(parts, i, depth, view):
             a, b = ([float((p[i] - origin) @ across) + i * spacing, float(p[i, 2] - ground[i])] for p in (part.start, part.end))
             wide = part.wide if view == "front" else 1.0
             if part.name == "shoulders" and view == "side":
                 continue
             polygons.append(outline(np.array(a), np.array(b), (part.radius[0] * wide**0.8, part.radius[1] * wide**0.8)))
-            colours.append(_shade(part, view))
+            colours.append(shade(part, view))
         half = spacing / 2
         axes.plot([(i * spacing) - half, (i * spacing) + half], [-rise * half, rise * half], color=INK, lw=1.0, zorder=0)
     axes.add_collection(PolyCollection(polygons, facecolors=colours, edgecolors="white", linewidths=0.6))
@@ -183,32 +163,6 @@ def _straight(centre: Array, forward: Array, i: int) -> Array:
     """Where the body would be without sway: the middle of its path, moved along the direction faced."""
     middle = (centre[0] + centre[-1]) / 2
     return np.asarray(middle + ((centre[i] - middle) @ forward) * forward)
-
-
-def _sorted_parts(parts: list[Part], i: int, depth: Array, view: str) -> list[Part]:
-    """Far parts first."""
-    arms = ("upper_arm", "forearm", "hand")
-
-    def key(part: Part) -> tuple[float, float]:
-        if view == "side":
-            outer = 0.5 if part.name.endswith(arms) else 0.0
-            return (PAINT[part.side] + (outer if part.side == "right" else -outer), 0.0)
-        return (float((part.start[i] + part.end[i]) @ depth), 0.0)
-
-    return sorted(parts, key=key)
-
-
-def _shade(part: Part, view: str) -> tuple[float, float, float]:
-    """Colour of a part; what is far away is paler."""
-    from matplotlib.colors import to_rgb
-
-    red, green, blue = to_rgb(SIDE_COLOURS[part.side])
-    far = 0.0
-    if view == "side" and part.side == "left":
-        far = 0.35
-    if part.side == "middle":
-        far = 0.18
-    return tuple(channel + (1 - channel) * far for channel in (red, green, blue))  # type: ignore[return-value]
 
 
 def _force_lines(axes: Any, recording: Recording, rows: NDArray[Any], forward: Array, centre: Array, spacing: float, ground: Array) -> None:

@@ -1,0 +1,103 @@
+"""Every experiment still gives what it gave, and the command that runs them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from sandbox import cli, harness
+from sandbox.recording import Recording
+
+NAMES = list(harness.catalogue())
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_experiment_passes(name: str):
+    verdict = harness.check(name)
+    assert verdict.passed, verdict.line()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_check_says_what_it_claims(name: str):
+    experiment = harness.catalogue()[name].load()
+    claims = [harness.claim_of(check) for check in (*experiment.checks, *experiment.comparisons)]
+    assert claims
+    assert all(claims)
+    rejected = [check for variant in experiment.variants for check in variant.fails]
+    assert set(rejected) <= set(experiment.checks)
+
+
+def test_run_writes_recording_replay_figures_and_metrics(elsewhere: Path, capsys: pytest.CaptureFixture[str]):
+    assert cli.main(["experiment", "run", "lo-003", "--out", "here/lo3", "--set", "samples=10", "--set", "high=0.2"]) == 0
+    folder = elsewhere / "here/lo3"
+    assert sorted(path.name for path in folder.iterdir()) == ["metrics.json", "presets.png", "retained.html", "retained.npz"]
+    assert Recording.load(folder / "retained.npz").header["scene"] == "standing"
+    metrics = json.loads((folder / "metrics.json").read_text())["retained"]
+    assert metrics["parameters"]["high"] == 0.2
+    assert metrics["metrics"]["high_test_lowered_m"] == pytest.approx(-0.195)
+    assert "holds  only-height-is-clamped" in capsys.readouterr().out
+
+
+def test_list_and_show_tell_what_there_is(capsys: pytest.CaptureFixture[str]):
+    assert cli.main(["experiment", "list"]) == 0
+    listed = capsys.readouterr().out
+    assert all(entry.short in listed for entry in harness.catalogue().values())
+    assert cli.main(["experiment", "show", "lo-003"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"{name}:" in shown for name in harness.PARAGRAPHS)
+    assert "overreach = 0.9" in shown
+
+
+def test_check_prints_one_line_and_fails_with_the_experiment(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    assert cli.main(["experiment", "check", "lo-003"]) == 0
+    assert capsys.readouterr().out.startswith("lo-003   passed")
+    wrong = {"retained": {"high_test_lowered_m": harness.Expected(0.0, 0.0)}}
+    monkeypatch.setattr(harness.Entry, "expected", lambda _: wrong)
+    assert cli.main(["experiment", "check", "lo-003"]) == 1
+    out = capsys.readouterr().out
+    assert out.count("\n") == 1
+    assert "FAILED" in out
+    assert "high_test_lowered_m = -0.095, expected 0 ± 0" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("chek lo-003", "'list', 'show', 'run', 'check'"),
+        ("run", "needs the name of an experiment"),
+        ("run lo-03", "did you mean 'lo-003'?"),
+        ("check lo-03", "did you mean 'lo-003'?"),
+        ("run lo-003 --variant retaned", "unknown variant 'retaned': did you mean 'retained'?"),
+        ("run lo-003 --set hihg=1", "unknown parameter 'hihg': did you mean 'high'?"),
+        ("run lo-003 --set high=nan", "high = nan is not finite"),
+        ("run lo-003 --set high=-0.1", "high -0.1 m is outside 0..2 m"),
+        ("run lo-003 --set samples=0", "samples 0 is outside 1..100000"),
+        ("check lo-003 --set high=1", "--set means nothing to `experiment check`"),
+        ("check all --workers 0", "workers 0 is outside 1..256"),
+        ("list lo-003", "sandbox experiment show lo-003"),
+    ],
+)
+def test_bad_input_is_one_line(arguments: str, said: str, elsewhere: Path, capfd: pytest.CaptureFixture[str]):
+    typed: Sequence[str] = ["experiment", *arguments.split()]
+    assert cli.main(typed) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert said in err
+    assert not list(elsewhere.iterdir())
+
+
+def test_an_output_folder_that_is_a_file_is_refused(elsewhere: Path, capfd: pytest.CaptureFixture[str]):
+    (elsewhere / "taken").write_text("mine")
+    assert cli.main(["experiment", "run", "lo-003", "--out", "taken"]) == 2
+    assert "is not a folder" in capfd.readouterr().err
+    assert (elsewhere / "taken").read_text() == "mine"

@@ -22,13 +22,15 @@ from sandbox.plants.bullet import BulletPlant
 from sandbox.plants.render import Picture, Renderer
 from sandbox.recording import Recording
 from sandbox.report.figure import SIDE_COLOURS, Part, body_parts, rgb
+from sandbox.report.shapes import Mesh, attitudes, box_mesh, part_mesh
 from sandbox.scenes.terrain import Terrain
-from sandbox.spatial import quaternion_about, quaternion_from_matrix
+from sandbox.spatial import quaternion_about
 
 if TYPE_CHECKING:
     from sandbox.envs.walker import Command
 
 Array = NDArray[np.float64]
+Colour = tuple[int, int, int]
 
 PORT = 8080  # of the live page, or the next one that is free
 HOST = "127.0.0.1"
@@ -37,16 +39,6 @@ LOOK = 0.85  # [m] height at which it looks
 TILES = 8  # [m] reach of the ground's tiles of 1 m around the body
 TILE_COLOURS = ((222, 225, 224), (200, 205, 205))
 BOX_COLOUR = (196, 187, 170)
-SIDES, RINGS = 20, 6  # of a drawn part: around it, and along each of its round ends
-
-
-class Mesh(NamedTuple):
-    """Vertices (V, 3) [m], their normals (V, 3), faces (F, 3), colour 0-255."""
-
-    vertices: Array
-    normals: Array
-    faces: NDArray[np.int64]
-    colour: tuple[int, int, int]
 
 
 class Pose(NamedTuple):
@@ -59,8 +51,8 @@ class Pose(NamedTuple):
 class Screen(Protocol):
     """What draws meshes."""
 
-    def add(self, mesh: Mesh) -> int:
-        """Take a mesh and return its number."""
+    def add(self, mesh: Mesh, colour: Colour) -> int:
+        """Take a mesh of a colour (0-255) and return its number."""
 
     def show(self, poses: dict[int, Pose], centre: Array, text: str) -> Picture | None:
         """Draw the meshes at ``poses``, looking at the body at ``centre`` (3,) [m]."""
@@ -90,12 +82,12 @@ class View:
         scale = anatomy.height / 1.74
         self._screen: Screen = LivePage(scale) if live else Photographs(width, height, scale)
         self._tilt = quaternion_about(np.array([1.0, 0.0, 0.0]), terrain.slope)
-        self._tiles = [self._screen.add(_tiles(parity, colour)) for parity, colour in enumerate(TILE_COLOURS)]
+        self._tiles = [self._screen.add(_tiles(parity), colour) for parity, colour in enumerate(TILE_COLOURS)]
         self._boxes: dict[int, Pose] = {}
         for box in terrain.boxes:
             centre = np.array([box.x, box.y, math.tan(terrain.slope) * box.y + box.height / 2])
             half = np.array([box.half_x, box.half_y, box.height / 2])
-            self._boxes[self._screen.add(_box(half))] = Pose(centre, np.array([0.0, 0.0, 0.0, 1.0]))
+            self._boxes[self._screen.add(box_mesh(half), BOX_COLOUR)] = Pose(centre, np.array([0.0, 0.0, 0.0, 1.0]))
 
     def show(self, plant: BulletPlant, command: Command, duration: float) -> Picture | None:
         """Draw the present state; the page waits until ``duration`` [s] after the last one, so that it shows real time."""
@@ -103,7 +95,7 @@ class View:
         points_in_world(tree.point_link, tree.point, observer.link_r, observer.link_p, self._points[0])
         parts = body_parts(Recording(self._header, {"time": np.zeros(1), "points": self._points}))
         if not self._parts:
-            self._parts = {part.name: self._screen.add(_part_mesh(part)) for part in parts}
+            self._parts = {part.name: self._screen.add(part_mesh(part), rgb(SIDE_COLOURS[part.side])) for part in parts}
         poses = {self._parts[part.name]: _part_pose(part) for part in parts} | self._boxes
         centre = plant.state.root_position.copy()
         centre[2] = math.tan(self.terrain.slope) * centre[1]
@@ -133,9 +125,9 @@ class Photographs:
         self._renderer = Renderer(width, height)
         self._eye, self._look = scale * np.array(EYE), np.array([0.0, 0.0, scale * LOOK])
 
-    def add(self, mesh: Mesh) -> int:
-        """Take a mesh and return its number."""
-        return self._renderer.add(mesh.vertices, mesh.normals, mesh.faces, mesh.colour)
+    def add(self, mesh: Mesh, colour: Colour) -> int:
+        """Take a mesh of a colour (0-255) and return its number."""
+        return self._renderer.add(mesh.vertices, mesh.normals, mesh.faces, colour)
 
     def show(self, poses: dict[int, Pose], centre: Array, text: str) -> Picture:  # noqa: ARG002  # a picture has no caption
         """The picture (height, width, 3)."""
@@ -180,10 +172,10 @@ class LivePage:
         self.address = f"http://{HOST}:{self._server.get_port()}"
         print(f"live page: {self.address}", file=sys.stderr, flush=True)
 
-    def add(self, mesh: Mesh) -> int:
-        """Take a mesh and return its number."""
+    def add(self, mesh: Mesh, colour: Colour) -> int:
+        """Take a mesh of a colour (0-255) and return its number."""
         number = len(self._handles)
-        self._handles.append(self._server.scene.add_mesh_simple(f"/world/{number}", mesh.vertices, mesh.faces, color=mesh.colour))
+        self._handles.append(self._server.scene.add_mesh_simple(f"/world/{number}", mesh.vertices, mesh.faces, color=colour))
         return number
 
     def show(self, poses: dict[int, Pose], centre: Array, text: str) -> None:
@@ -212,63 +204,16 @@ class LivePage:
 # -- shapes --------------------------------------------------------------------------------------------------------------
 
 
-def _part_mesh(part: Part) -> Mesh:
-    """A tapered round segment along +Z from its start, wide along X."""
-    length = float(np.linalg.norm(part.end[0] - part.start[0]))
-    low, high = part.radius
-    cap = np.linspace(0.0, math.pi / 2, RINGS)
-    # profile from pole to pole: distance from the axis, height, and the normal's slope
-    radius = np.concatenate((low * np.sin(cap), high * np.cos(cap)))
-    height = np.concatenate((-low * np.cos(cap), length + high * np.sin(cap)))
-    out = np.concatenate((np.sin(cap), np.cos(cap)))
-    up = np.concatenate((-np.cos(cap), np.sin(cap)))
-    turn = np.linspace(0.0, 2 * math.pi, SIDES, endpoint=False)
-    c, s = np.cos(turn), np.sin(turn)
-    vertices = np.stack((part.wide * np.outer(radius, c), np.outer(radius, s), np.outer(height, np.ones(SIDES))), axis=-1)
-    normals = np.stack((np.outer(out, c) / part.wide, np.outer(out, s), np.outer(up, np.ones(SIDES))), axis=-1)
-    normals /= np.linalg.norm(normals, axis=-1, keepdims=True)
-    i, j = np.meshgrid(np.arange(2 * RINGS - 1), np.arange(SIDES), indexing="ij")
-    a, b = SIDES * i + j, SIDES * i + (j + 1) % SIDES
-    faces = np.concatenate((np.stack((a, b, b + SIDES), axis=-1), np.stack((a, b + SIDES, a + SIDES), axis=-1))).reshape(-1, 3)
-    return Mesh(vertices.reshape(-1, 3), normals.reshape(-1, 3), faces, rgb(SIDE_COLOURS[part.side]))
-
-
 def _part_pose(part: Part) -> Pose:
-    """Where :func:`_part_mesh` goes: +Z along the part, +X along its lateral direction."""
-    z = _unit(part.end[0] - part.start[0])
-    x = part.lateral[0] - (part.lateral[0] @ z) * z
-    if float(np.linalg.norm(x)) < 0.05:  # a part that lies along its own lateral direction
-        x = np.cross(np.array([0.0, 1.0, 0.0]), z)
-    x = _unit(x)
-    return Pose(part.start[0], quaternion_from_matrix(np.column_stack((x, np.cross(z, x), z))))
+    """Where :func:`part_mesh` goes: +Z along the part, +X along its lateral direction."""
+    return Pose(part.start[0], attitudes(part)[0])
 
 
-def _unit(vector: Array) -> Array:
-    return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-9))
-
-
-def _tiles(parity: int, colour: tuple[int, int, int]) -> Mesh:
+def _tiles(parity: int) -> Mesh:
     """Every other tile of a chessboard with fields of 1 m."""
     corners = [(x, y) for x in range(-TILES, TILES) for y in range(-TILES, TILES) if (x + y) % 2 == parity]
     square = np.array([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, 1.0, 0.0), (0.0, 1.0, 0.0)])
     vertices = np.concatenate([square + np.array([x, y, 0.0]) for x, y in corners])
     two = np.array([(0, 1, 2), (0, 2, 3)])
     faces = np.concatenate([two + 4 * k for k in range(len(corners))])
-    return Mesh(vertices, np.tile([0.0, 0.0, 1.0], (len(vertices), 1)), faces, colour)
-
-
-def _box(half: Array) -> Mesh:
-    """A box around the origin, from its half sizes (3,) [m]; each face has its own corners, so that its edges are sharp."""
-    vertices, normals, faces = [], [], []
-    for axis in range(3):
-        u, v = (axis + 1) % 3, (axis + 2) % 3
-        for sign in (-1.0, 1.0):
-            normal = np.zeros(3)
-            normal[axis] = sign
-            for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1)):
-                corner = sign * np.eye(3)[axis] + sign * a * np.eye(3)[u] + b * np.eye(3)[v]
-                vertices.append(corner * half)
-                normals.append(normal)
-            k = len(vertices) - 4
-            faces += [(k, k + 1, k + 2), (k, k + 2, k + 3)]
-    return Mesh(np.array(vertices), np.array(normals), np.array(faces), BOX_COLOUR)
+    return Mesh(vertices, np.tile([0.0, 0.0, 1.0], (len(vertices), 1)), faces)

@@ -23,6 +23,7 @@ from sandbox.cli.common import BAD_INPUT, DONE, FAILED, STOPPED, InputError
 from sandbox.cli.compare import Compare
 from sandbox.cli.doctor import Doctor
 from sandbox.cli.experiment import ExperimentCommand
+from sandbox.cli.export import Export
 from sandbox.cli.listing import List
 from sandbox.cli.report import Report
 from sandbox.cli.run import Run
@@ -43,6 +44,7 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "run": Run,
     "new-scene": NewScene,
     "report": Report,
+    "export": Export,
     "compare": Compare,
     "experiment": ExperimentCommand,
     "bench": Bench,

@@ -25,6 +25,7 @@ from sandbox.recording import Recording
 from sandbox.report.figure import COM_COLOUR, LEFT_COLOUR, RIGHT_COLOUR, SIDE_COLOURS, XCOM_COLOUR, Part, body_parts, rgb
 from sandbox.report.optional import need
 from sandbox.report.scene import follow_path, footprints, ground_of, initial_heading
+from sandbox.report.shapes import attitudes
 from sandbox.spatial import quaternion_about
 
 Array = NDArray[np.float64]
@@ -369,20 +370,8 @@ def _ball() -> tuple[Array, NDArray[np.uint32]]:
 
 
 def _attitude(part: Part) -> Array:
-    """Rotations (F, 4), w x y z, that bring +Z along the part and +X along its lateral direction; sign kept continuous."""
-    along = part.end - part.start
-    along = along / np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
-    lateral = part.lateral - np.sum(part.lateral * along, axis=1, keepdims=True) * along
-    length = np.linalg.norm(lateral, axis=1, keepdims=True)
-    other = np.cross(along, np.array([0.0, 1.0, 0.0]))  # for a part that lies along its own lateral direction
-    other /= np.maximum(np.linalg.norm(other, axis=1, keepdims=True), 1e-9)
-    x = np.where(length > 0.05, lateral / np.maximum(length, 1e-9), other)
-    matrices = np.stack((x, np.cross(along, x), along), axis=2)
-    from scipy.spatial.transform import Rotation
-
-    out = Rotation.from_matrix(matrices).as_quat()[:, [3, 0, 1, 2]]
-    flips = np.where(np.sum(out[1:] * out[:-1], axis=1) < 0, -1.0, 1.0)
-    return np.asarray(out * np.concatenate(([1.0], np.cumprod(flips)))[:, None])
+    """Rotations (F, 4), w x y z, of a part."""
+    return attitudes(part)[:, [3, 0, 1, 2]]
 
 
 def _wxyz(quaternion: Array) -> tuple[float, float, float, float]:

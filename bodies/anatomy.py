@@ -111,6 +111,11 @@ def _table(name: str) -> dict[str, Any]:
     return tomllib.loads(files("sandbox.bodies").joinpath("data", name).read_text(encoding="utf-8"))
 
 
+def deleva_table() -> dict[str, Any]:
+    """De Leva's Table 4 as published, by segment and sex; see the file for units."""
+    return _table("deleva1996.toml")
+
+
 @cache
 def deleva_row(segment: str, sex: Sex) -> tuple[float, float, float, tuple[float, float, float]]:
     """Row of de Leva's Table 4: length / stature, mass fraction, CoM fraction, radii (sagittal, transverse, long).

@@ -81,7 +81,7 @@ def neutral_angles(anatomy: Anatomy = REFERENCE) -> Array:
 def landmarks(anatomy: Anatomy = REFERENCE) -> dict[str, tuple[str, Array]]:
     """Every joint centre and marker of the study: link and position (3,) [m] in the link's frame.
 
-    The points of the anatomy, and spine, chest, vertex and hand tips.
+    The points of the anatomy, and spine, chest, vertex, the middle of the shoulders and hand tips.
     """
     trunk = anatomy.length("trunk")
     lower = anatomy.length("lower_trunk")
@@ -93,6 +93,7 @@ def landmarks(anatomy: Anatomy = REFERENCE) -> dict[str, tuple[str, Array]]:
             "spine": ("abdomen", (SPINE * trunk - lower) * up),
             "chest": ("abdomen", (CHEST * trunk - lower) * up),
             "vertex": ("head", anatomy.length("head") * up),
+            "mid_shoulder": ("thorax", anatomy.points["right_shoulder"][1] * up),
         }
         | {f"{side}_hand_tip": (f"{side}_forearm", -hand * up) for side in SIDES}
     )

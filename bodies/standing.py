@@ -23,6 +23,8 @@ from sandbox.bodies.inertia import Array
 from sandbox.bodies.kinematics import Tree, forward, points_in_world, solve_leg
 from sandbox.bodies.reference import NEUTRAL_DROP, REFERENCE, Envelope, Region, envelopes, neutral_angles
 
+EXTENSION_GAP = 2e-9  # [m] that a leg stays short of full extension, where its knee would have no plane
+
 # Axes of a leg, in the order of its joints (see sandbox.bodies.kinematics); the last one, of the toes, is not solved for.
 LEG_AXES = ("hip_flexion", "hip_adduction", "hip_rotation", "knee_flexion", "ankle_dorsiflexion", "ankle_inversion")
 
@@ -59,7 +61,7 @@ class Target:
     def __post_init__(self) -> None:
         for name in ("pelvis", "ankles", "bend", "pelvis_rotation", "foot_rotation"):
             if not np.isfinite(getattr(self, name)).all():
-                raise ValueError(f"target {name} {getattr(self, name)} is not finite: give numbers")
+                raise ValueError(f"target {name} {np.asarray(getattr(self, name)).tolist()} is not finite: give numbers")
 
 
 class Interval(NamedTuple):
@@ -110,14 +112,22 @@ class StandingSolver:
         anatomy: the body.
         limits: envelopes by axis without side; those of the study by default.
         posture: joint angles (n,) [rad] of everything but the legs; the neutral pose by default.
+        neutral_drop: neutral height of mid-hip below straight legs [m].
     """
 
-    def __init__(self, anatomy: Anatomy = REFERENCE, limits: Mapping[str, Envelope] | None = None, posture: Array | None = None) -> None:
+    def __init__(
+        self,
+        anatomy: Anatomy = REFERENCE,
+        limits: Mapping[str, Envelope] | None = None,
+        posture: Array | None = None,
+        neutral_drop: float = NEUTRAL_DROP,
+    ) -> None:
         self.anatomy = anatomy
+        self.neutral_drop = neutral_drop
         self.envelopes = envelopes() if limits is None else limits
         self.upper, self.lower = anatomy.length("thigh"), anatomy.length("shank")
         knee = self.envelopes["knee_flexion"].outer[1]
-        self.longest = self.upper + self.lower
+        self.longest = self.upper + self.lower - EXTENSION_GAP
         self.shortest = math.sqrt(self.upper**2 + self.lower**2 + 2 * self.upper * self.lower * math.cos(knee))
         self.tree = Tree.of(anatomy)
         self.posture = neutral_angles(anatomy) if posture is None else posture
@@ -129,8 +139,8 @@ class StandingSolver:
 
     @property
     def neutral_pelvis(self) -> Array:
-        """Mid-hip (3,) [m] over level ground at the origin, :data:`~sandbox.bodies.reference.NEUTRAL_DROP` below straight legs."""
-        return np.array([0.0, 0.0, self.anatomy.leg_length - NEUTRAL_DROP])
+        """Mid-hip (3,) [m] over level ground at the origin, the neutral drop below straight legs."""
+        return np.array([0.0, 0.0, self.anatomy.leg_length - self.neutral_drop])
 
     @property
     def neutral_ankles(self) -> Array:
@@ -221,6 +231,14 @@ class StandingSolver:
     def angle(self, pose: Pose, joint: str) -> float:
         """Angle [rad] of a joint, for instance ``left_knee_flexion``."""
         return float(pose.q[self.anatomy.joint_index[joint]])
+
+    def knee_ahead(self, pose: Pose, leg: int) -> float:
+        """How far the knee lies from the hip-ankle line in the bend direction [m]: negative where it has flipped."""
+        hip, knee, ankle = (self.point(pose, f"{SIDES[leg]}_{name}") for name in ("hip", "knee", "ankle"))
+        axis = (ankle - hip) / np.linalg.norm(ankle - hip)
+        bend = np.array([-math.sin(pose.target.bend), math.cos(pose.target.bend), 0.0])
+        bend -= float(bend @ axis) * axis
+        return float((knee - hip) @ bend / np.linalg.norm(bend))
 
     def regions(self, pose: Pose) -> dict[str, Region]:
         """Where each axis of the legs lies in its envelope, by joint name."""

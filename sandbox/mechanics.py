@@ -99,6 +99,22 @@ def support_polygon(points: Array) -> Array:
     return np.array(chain(corners) + chain(corners[::-1]))
 
 
+def foot_patch(heel: Array, toe_base: Array, half_width: float) -> Array:
+    """Corners (4, 2) [m] of the rectangle on the ground from ``heel`` to ``toe_base`` (2 or 3,) [m], ``half_width`` [m] to either side.
+
+    Raises:
+        ValueError: heel and toe base in one place, or a negative width.
+    """
+    if not half_width >= 0:
+        raise ValueError(f"half width {half_width:g} m of a foot must not be negative")
+    along = np.asarray(toe_base[:2] - heel[:2], dtype=np.float64)
+    length = math.hypot(float(along[0]), float(along[1]))
+    if not length > 0:
+        raise ValueError("heel and toe base of a foot must lie apart")
+    across = half_width / length * np.array([along[1], -along[0]])
+    return np.array([heel[:2] - across, heel[:2] + across, toe_base[:2] + across, toe_base[:2] - across])
+
+
 def support_margin(point: Array, polygon: Array) -> float | None:
     """Signed distance [m] from ``point`` (2,) to the boundary of a support polygon.
 

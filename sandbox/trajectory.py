@@ -43,12 +43,22 @@ class Trajectory:
         q: joint angles (T, n) [rad].
         root_rotation: (T, 3, 3), pelvis to world; level and straight ahead by default.
         still: the poses have nothing to do with one another: no velocities.
+        rates: root velocity (T, 3), root angular velocity (T, 3), joint speeds (T, n), where they are known. Otherwise they are
+            second-order differences: exact where a path is a parabola, O(dt^2) elsewhere.
 
-    Velocities are second-order differences: exact where a path is a parabola, O(dt^2) elsewhere.
+    Raises:
+        ValueError: arrays of different lengths.
     """
 
     def __init__(
-        self, anatomy: Anatomy, time: Array, root_position: Array, q: Array, root_rotation: Array | None = None, still: bool = False
+        self,
+        anatomy: Anatomy,
+        time: Array,
+        root_position: Array,
+        q: Array,
+        root_rotation: Array | None = None,
+        still: bool = False,
+        rates: tuple[Array, Array, Array] | None = None,
     ) -> None:
         self.anatomy = anatomy
         self.time = np.asarray(time, dtype=np.float64)
@@ -59,9 +69,11 @@ class Trajectory:
         if not len(self.root_position) == len(self.q) == len(self.root_rotation) == count:
             raise ValueError("time, root and joint angles of a trajectory must be equally long")
         self._moving = count > 2 and not still
-        self.root_velocity = self._rate(self.root_position)
-        self.qd = self._rate(self.q)
-        self.root_angular_velocity = self._turning()
+        self.root_velocity, self.root_angular_velocity, self.qd = rates or (
+            self._rate(self.root_position),
+            self._turning(),
+            self._rate(self.q),
+        )
 
     def _rate(self, values: Array) -> Array:
         return np.gradient(values, self.time, axis=0, edge_order=2) if self._moving else np.zeros_like(values)

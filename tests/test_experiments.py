@@ -66,7 +66,7 @@ def test_check_prints_one_line_and_fails_with_the_experiment(capsys: pytest.Capt
     out = capsys.readouterr().out
     assert out.count("\n") == 1
     assert "FAILED" in out
-    assert "high_test_lowered_m = -0.095, expected 0 ± 0" in out
+    assert "high_test_lowered_m = -0.095000002, expected 0 ± 0" in out
 
 
 @pytest.mark.parametrize(

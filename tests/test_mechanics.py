@@ -18,6 +18,7 @@ from sandbox.mechanics import (
     centroidal_momentum,
     directional_margin,
     extrapolated_com,
+    foot_patch,
     froude_number,
     margin_of_stability,
     pendulum_frequency,
@@ -296,3 +297,18 @@ def test_momentum_turns_with_the_world(angle: float) -> None:
     momentum = centroidal_momentum(masses, positions @ turn.T, velocities @ turn.T, turn @ rotations, inertias, spins @ turn.T)
     np.testing.assert_allclose(momentum.angular, turn @ wanted.angular, atol=1e-10)
     np.testing.assert_allclose(momentum.linear, turn @ wanted.linear, atol=1e-10)
+
+
+def test_foot_patch_is_a_rectangle_about_the_foot() -> None:
+    patch = foot_patch(np.array([1.0, 2.0, 0.0]), np.array([1.0, 2.2, 0.0]), 0.05)
+    np.testing.assert_allclose(patch, [[0.95, 2.0], [1.05, 2.0], [1.05, 2.2], [0.95, 2.2]], atol=1e-15)
+    turned = foot_patch(np.zeros(3), np.array([0.2, 0.2]), 0.05)
+    assert support_margin(np.array([0.1, 0.1]), support_polygon(turned)) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(
+    ("toe", "half_width", "said"), [((0.0, 0.0), 0.05, "lie apart"), ((0.0, 0.2), -0.1, "-0.1 m"), ((0.0, 0.2), np.nan, "nan m")]
+)
+def test_a_foot_without_size_has_no_patch(toe, half_width, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        foot_patch(np.zeros(2), np.array(toe), half_width)

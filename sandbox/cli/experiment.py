@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -165,7 +166,8 @@ def _print_result(experiment: Experiment[Any, Any], entry: Entry, result: Result
         row = expected.get(name)
         document = f"   document {row.document:g}" if row and row.document is not None else ""
         note = f"   {row.note}" if row and row.note else ""
-        print(f"  {name:<36} {value:>13.6g}{document}{note}")
+        text = "unavailable" if math.isnan(value) else f"{value:.6g}"
+        print(f"  {name:<36} {text:>13}{document}{note}")
     for fault in result.faults:
         print(f"  FAULT  {fault}")
 

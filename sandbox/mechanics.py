@@ -17,6 +17,8 @@ from sandbox.conventions import GRAVITY
 
 Array = NDArray[np.float64]
 
+STRAIGHT = 1e-12  # [rad] a corner of a support polygon that turns by less lies on an edge
+
 
 class Support(IntEnum):
     """Which feet carry the body. The bits are the feet: ``LEFT | RIGHT == DOUBLE``."""
@@ -85,12 +87,13 @@ def support_polygon(points: Array) -> Array:
         return np.array(corners, dtype=np.float64).reshape(-1, 2)
 
     def chain(ordered: list[tuple[float, float]]) -> list[tuple[float, float]]:
-        """Monotone chain (Andrew 1979): keep left turns."""
+        """Monotone chain (Andrew 1979): keep left turns that are more than rounding, which may see one on either side of a line."""
         out: list[tuple[float, float]] = []
         for x, y in ordered:
             while len(out) > 1:
                 (ax, ay), (bx, by) = out[-2:]
-                if (bx - ax) * (y - ay) - (by - ay) * (x - ax) > 0:
+                ux, uy, vx, vy = bx - ax, by - ay, x - ax, y - ay
+                if ux * vy - uy * vx > STRAIGHT * math.hypot(ux, uy) * math.hypot(vx, vy):
                     break
                 out.pop()
             out.append((x, y))

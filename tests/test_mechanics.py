@@ -299,6 +299,12 @@ def test_momentum_turns_with_the_world(angle: float) -> None:
     np.testing.assert_allclose(momentum.linear, turn @ wanted.linear, atol=1e-10)
 
 
+def test_a_point_on_a_line_but_for_rounding_is_no_corner() -> None:
+    """0.0007, 0.0008 lies on the line, and rounding had it on both sides."""
+    polygon = support_polygon(np.array([[-0.002, -0.001], [0.001, 0.001], [0.0007, 0.0008]]))
+    np.testing.assert_array_equal(polygon, [[-0.002, -0.001], [0.001, 0.001]])
+
+
 def test_foot_patch_is_a_rectangle_about_the_foot() -> None:
     patch = foot_patch(np.array([1.0, 2.0, 0.0]), np.array([1.0, 2.2, 0.0]), 0.05)
     np.testing.assert_allclose(patch, [[0.95, 2.0], [1.05, 2.0], [1.05, 2.2], [0.95, 2.2]], atol=1e-15)

@@ -1,4 +1,6 @@
-"""Touchdowns and lift-offs: as the plant reported them, from ground force, or from the motion alone (Zeni 2008).
+"""Touchdowns and lift-offs: as the plant reported them, from ground force, or from the motion alone.
+
+From the motion alone, a foot is on the ground while some point of it is low and slow, or by Zeni's rule (2008).
 
 The detectors do not agree with each other: in people Zeni's heel strike comes 3-4 % of the stride before contact and its
 toe-off late, so that stance reads 0.667 where contact reads 0.617. A comparison uses one detector on both sides.
@@ -13,13 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import find_peaks
 
-from sandbox.measure.signals import Facing, along, facing, lowpass
+from sandbox.measure.signals import TURNING_CUTOFF, Facing, along, facing, lowpass
+from sandbox.mocap.floor import STRIDE, local_floor
 from sandbox.recording import Recording
 from sandbox.state import FEET
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
-Source = Literal["recorded", "force", "points"]
+Source = Literal["recorded", "force", "points", "height"]
+Detector = Literal["contact", "force", "zeni"]
+DETECTORS: tuple[Detector, ...] = ("contact", "force", "zeni")
 
 # A foot that leaves the ground for less than this has bounced, and one that touches it for less has scuffed: the swing of
 # the fastest walk (182 steps/min) takes 0.33 s.
@@ -28,6 +33,13 @@ FORCE_THRESHOLD = 20.0  # [N]: the usual one of force plates (Zeni et al. 2008)
 POINT_CUTOFF = 10.0  # [Hz], of the paths that Zeni's rule looks at
 SHORTEST_STRIDE = 0.45  # [s]
 ZENI_PROMINENCE = 0.12  # of leg length: smaller fore-aft excursions of a foot are not steps
+
+# A point of the foot is on the ground while it is this much over the local floor at most, and slower than a share of the body's
+# speed (more for a run). Chosen with the reference data's own analysis; stance of people is 0.617 by it at 1.2 m/s.
+CONTACT_HEIGHT = {"heel": 0.05, "ankle": 0.05, "toe_base": 0.035, "toe_tip": 0.035}  # [m]
+CONTACT_SPEED, RUN_CONTACT_SPEED, RUN_SPEED = 0.45, 0.65, 2.2  # of body speed, of a run's, [m/s] from which it is one
+LEAST_CONTACT_SPEED = 0.25  # [m/s]
+FLOOR_WINDOW = (0.6, 1.3)  # [s]: 1.15 strides, within these
 
 
 @dataclass(frozen=True)
@@ -52,6 +64,12 @@ class GaitEvents:
     source: Source
     feet: tuple[Contacts, Contacts]
 
+    @property
+    def detector(self) -> Detector:
+        """Which kind of event these are."""
+        kinds: dict[Source, Detector] = {"recorded": "contact", "height": "contact", "force": "force", "points": "zeni"}
+        return kinds[self.source]
+
     def touchdowns(self, foot: int) -> Array:
         """Times (N,) [s], without a contact that the recording begins with."""
         start = self.feet[foot].start
@@ -70,6 +88,68 @@ def gait_events(recording: Recording) -> GaitEvents:
     if recording.has("ground_force") and (recording.ground_force[..., 2] > FORCE_THRESHOLD).any():
         return force_events(recording)
     return zeni_events(recording)
+
+
+class EventError(ValueError):
+    """A detector that cannot be used on a recording, or two that are mixed."""
+
+
+def detect(recording: Recording, detector: Detector) -> GaitEvents:
+    """Events by one detector: contact (as the plant reported it, else by foot height and speed), force, or Zeni's rule.
+
+    Raises:
+        EventError: force where none was measured, or contact on a treadmill of unknown speed.
+    """
+    if detector == "zeni":
+        return zeni_events(recording)
+    if detector == "force":
+        if not recording.has("ground_force") or not (recording.ground_force[..., 2] > FORCE_THRESHOLD).any():
+            raise EventError("events by force need a ground force, which this recording does not have: use contact or zeni")
+        return force_events(recording)
+    if recording.has("event_time", "contact_state"):
+        return recorded_events(recording)
+    if recording.header.get("speed_unknown"):
+        raise EventError("events by contact need the belt's speed, which is unknown: give --belt-speed, or use force or zeni")
+    return height_events(recording)
+
+
+def best_detector(recording: Recording) -> Detector:
+    """Contact where it can be told, else force, else Zeni's."""
+    for detector in DETECTORS[:2]:
+        try:
+            detect(recording, detector)
+        except EventError:
+            continue
+        return detector
+    return "zeni"
+
+
+def same_detector(*events: GaitEvents) -> Detector:
+    """The detector that all of these come from.
+
+    Raises:
+        EventError: they come from different ones, whose strides cannot be compared.
+    """
+    kinds = sorted({e.detector for e in events})
+    if len(kinds) != 1:
+        raise EventError(f"events by {' and '.join(kinds)} cannot be compared: strides by one start 3-4 % of a stride before the other's")
+    return kinds[0]
+
+
+def event_offsets(first: GaitEvents, second: GaitEvents) -> dict[str, float]:
+    """Mean of second minus first over events that both found within a quarter of a second [s]: touchdown and lift-off."""
+    out = {}
+    for name in ("touchdown", "liftoff"):
+        gaps = []
+        for foot in (0, 1):
+            ours, theirs = (getattr(e, f"{name}s")(foot) for e in (first, second))
+            for time in ours.tolist():
+                if len(theirs):
+                    gap = float(theirs[np.argmin(np.abs(theirs - time))] - time)
+                    if abs(gap) < 0.25:
+                        gaps.append(gap)
+        out[name] = float(np.mean(gaps)) if gaps else float("nan")
+    return out
 
 
 def recorded_events(recording: Recording) -> GaitEvents:
@@ -115,7 +195,7 @@ def zeni_events(recording: Recording) -> GaitEvents:
     Zeni, Richards, Higginson 2008, Gait & Posture 27:710. Valid for walking, not for running. The direction is where the
     pelvis faces. A skeleton without heels is judged by its ankles.
     """
-    directions = facing(recording)
+    directions = facing(recording, TURNING_CUTOFF)
     left, right = (_zeni(recording, foot, directions) for foot in (0, 1))
     return GaitEvents("points", (left, right))
 
@@ -145,6 +225,40 @@ def _zeni(recording: Recording, foot: int, directions: Facing) -> Contacts:
     if begin is not None and events:
         spans.append((begin, np.inf, -1, -1))
     return _contacts(spans)
+
+
+def height_events(recording: Recording) -> GaitEvents:
+    """Contacts of a captured foot: while its heel, ankle, toe base or toe tip is low over the local floor and slow."""
+    rate = 1 / recording.interval
+    body = recording.point("mid_hip")[:, :2]
+    slow = lowpass(body, TURNING_CUTOFF, rate) if len(body) > rate / TURNING_CUTOFF else body
+    speed = float(np.percentile(np.linalg.norm(np.gradient(slow, 1 / rate, axis=0), axis=1), 75)) if len(body) > 1 else 0.0
+    limit = max((CONTACT_SPEED if speed < RUN_SPEED else RUN_CONTACT_SPEED) * speed, LEAST_CONTACT_SPEED)
+    window = floor_window(cycle_times(zeni_events(recording)))
+    left, right = (_from_flags(recording.time, _low_and_slow(recording, side, limit, window), recording.interval) for side in FEET)
+    return GaitEvents("height", (left, right))
+
+
+def cycle_times(events: GaitEvents) -> list[float]:
+    """Times between touchdowns of one foot [s]."""
+    return [time for foot in (0, 1) for time in np.diff(events.touchdowns(foot)).tolist()]
+
+
+def floor_window(strides: list[float]) -> float:
+    """Over which the local floor is sought [s]: a little more than a stride, whose times are given."""
+    return float(np.clip(1.15 * np.median(strides), *FLOOR_WINDOW)) if strides else STRIDE
+
+
+def _low_and_slow(recording: Recording, side: str, limit: float, window: float) -> NDArray[np.bool_]:
+    rate = 1 / recording.interval
+    down = np.zeros(len(recording), dtype=bool)
+    for name, height in CONTACT_HEIGHT.items():
+        if f"{side}_{name}" not in recording.header["point_names"]:
+            continue
+        path = lowpass(recording.point(f"{side}_{name}"), POINT_CUTOFF, rate)
+        speed = np.linalg.norm(np.gradient(path, 1 / rate, axis=0), axis=1)
+        down |= (speed < limit) & (path[:, 2] < local_floor(path[:, 2], rate, window) + height)
+    return down
 
 
 def _vertex(values: Array, peaks: NDArray[np.intp]) -> Array:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sandbox.measure.balance import lateral_margins
 from sandbox.measure.cycle import Cycle, cycles
-from sandbox.measure.events import GaitEvents, gait_events
+from sandbox.measure.events import Detector, GaitEvents, detect, gait_events
 from sandbox.measure.forces import transport_cost, vertical_force
 from sandbox.measure.signals import Facing, along, facing
 from sandbox.measure.steps import Placement, Steps, placements, stance_slips, steps
@@ -79,6 +79,7 @@ class Gait:
     """
 
     recording: Recording
+    detector: Detector | None = None  # of events; the best that the recording has by default
 
     @cached_property
     def end(self) -> float:
@@ -89,13 +90,15 @@ class Gait:
 
     @cached_property
     def start(self) -> float:
-        """Where gait figures begin [s]."""
+        """Where gait figures begin [s]: a clip of motion capture is walked in from its first frame."""
         first = float(self.recording.time[0]) if len(self.recording) else 0.0
+        if self.recording.header.get("plant") == "capture":
+            return first
         return first + min(SETTLED, SETTLED_SHARE * (self.end - first))
 
     @cached_property
     def events(self) -> GaitEvents:
-        return gait_events(self.recording)
+        return gait_events(self.recording) if self.detector is None else detect(self.recording, self.detector)
 
     @cached_property
     def facing(self) -> Facing:

@@ -135,7 +135,8 @@ MEMORY_DTYPE = np.dtype(
             ("braking", "i8"),
             ("turn", "f8", (3,)),  # pitch of the swing foot: value, rate, acceleration
             ("airtime", "f8"),
-            ("leaving_mtp", "f8"),
+            ("mtp_rate", "f8", (2,)),
+            ("toes", "f8", (3,)),  # toe joint of the swing foot: value, rate, acceleration
             # trunk, head, arms: angle and rate
             ("upper", "f8", (UPPER,)),
             ("upper_rate", "f8", (UPPER,)),
@@ -313,6 +314,9 @@ def _swing(s, k, b, m, i, time, dt, slope, foot, hip):
         m.turn[0] = m.pitch[i]
         m.turn[1] = m.rate[i, 3]
         m.turn[2] = -TURN_BACK * m.rate[i, 3]
+        m.toes[0] = m.mtp[i]
+        m.toes[1] = m.mtp_rate[i]
+        m.toes[2] = -TURN_BACK * m.mtp_rate[i]
     left = s.step_end - time + dt - READY * span
     if left > 2 * dt:
         m.turn[0], m.turn[1], m.turn[2] = minimum_jerk(m.turn[0], m.turn[1], m.turn[2], _landing_pitch(s, b, slope), left, dt)
@@ -356,7 +360,10 @@ def _swing(s, k, b, m, i, time, dt, slope, foot, hip):
     c, d = math.cos(m.pitch[i]), math.sin(m.pitch[i])
     above = (m.ankle[i, 2] - math.tan(slope) * m.ankle[i, 1]) * math.cos(slope) + ball * d + (joint - height) * c
     lowest = toe_pitch(above, joint, toe - ball) - m.pitch[i]
-    m.mtp[i] = -smooth_min(-m.leaving_mtp * (1 - smooth_step(done / RECOVERY)), -lowest, PITCH_SOFTNESS)
+    left = RECOVERY * span - m.airtime + dt
+    if left > 2 * dt:
+        m.toes[0], m.toes[1], m.toes[2] = minimum_jerk(m.toes[0], m.toes[1], m.toes[2], 0.0, left, dt)
+    m.mtp[i] = -smooth_min(-m.toes[0], -lowest, PITCH_SOFTNESS)
     for j in range(3):
         m.point[i, j] = m.ankle[i, j]
 
@@ -635,8 +642,9 @@ def follow(
             for r in range(3):
                 hip[i, j] += pelvis[j, r] * origin[leg[i], r]
 
-    feet = np.empty((2, 4))
+    feet, toes = np.empty((2, 4)), np.empty(2)
     for i in range(2):
+        toes[i] = m.mtp[i]
         feet[i, :3] = m.ankle[i]
         feet[i, 3] = m.pitch[i]
         if m.part[i] == AIRBORNE:
@@ -648,11 +656,11 @@ def follow(
             if s.mode == WALK and s.phase == SINGLE and i == s.swing:  # the planner has lifted it: the rocker's last tick
                 m.part[i] = AIRBORNE
                 m.airtime = 0.0
-                m.leaving_mtp = m.mtp[i]
                 _path(s, k, b, m.pitch[i], slope, foot, 0.0, m.path)
         for j in range(4):
             m.rate_before[i, j] = m.rate[i, j]
             m.rate[i, j] = ((m.ankle[i, j] if j < 3 else m.pitch[i]) - feet[i, j]) / dt
+        m.mtp_rate[i] = (m.mtp[i] - toes[i]) / dt
         contact[i] = 1 if m.part[i] != AIRBORNE else 0
 
     top = position[2]

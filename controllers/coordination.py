@@ -8,7 +8,7 @@ response. A wrist is put where a corridor beside the torso and the flexion of th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -50,15 +50,15 @@ class Coordination:
     """
 
     mode: Mode = "full"
-    pelvis_yaw: Span = _degrees(1.0, 1.5)
-    obliquity: Span = _degrees(0.3, 0.5)
-    shift: Span = Span(0.010, 0.014)
-    thorax_yaw: Span = _degrees(1.5, 3.0)
-    corridor: Span = Span(0.78, 0.72)
-    arm_swing: Span = Span(0.07, 0.14)
-    arm_offset: Span = Span(0.03, 0.04)
-    elbow: Span = _degrees(14.0, 22.0)
-    elbow_forward: Span = _degrees(4.0, 9.0)
+    pelvis_yaw: Span = field(default=_degrees(1.0, 1.5))
+    obliquity: Span = field(default=_degrees(0.3, 0.5))
+    shift: Span = field(default=Span(0.010, 0.014))
+    thorax_yaw: Span = field(default=_degrees(1.5, 3.0))
+    corridor: Span = field(default=Span(0.78, 0.72))
+    arm_swing: Span = field(default=Span(0.07, 0.14))
+    arm_offset: Span = field(default=Span(0.03, 0.04))
+    elbow: Span = field(default=_degrees(14.0, 22.0))
+    elbow_forward: Span = field(default=_degrees(4.0, 9.0))
 
     def __post_init__(self) -> None:
         check_mode(self.mode)
@@ -142,4 +142,6 @@ class UpperBody:
             ahead = c.arm_offset.at(share) + c.arm_swing.at(share) * float(drive[i])
             wrist = self._shoulder[i] + np.array([across, ahead, -math.sqrt(distance**2 - across**2 - ahead**2)])
             first = self._arm[i]
-            solve_arm(level, self._shoulder[i], wrist, POLE * (sign, 1.0, 1.0), self._upper, self._fore, sign, q[first : first + ARM_JOINTS])
+            solve_arm(
+                level, self._shoulder[i], wrist, POLE * (sign, 1.0, 1.0), self._upper, self._fore, sign, q[first : first + ARM_JOINTS]
+            )

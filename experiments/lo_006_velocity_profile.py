@@ -25,6 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -125,7 +126,7 @@ def walk(p: Parameters, gait: Gait, solver: StandingSolver) -> Iterator[Moment]:
         carrying = alone * (-1.0 if step.planted == LEFT else 1.0)
         drive.advance(np.array([-separation, separation]), 1 / RATE)  # an arm goes with the opposite leg
         rotation, shift = body.pelvis(gait.share, separation, carrying)
-        target = Target(asked.pelvis + (shift, 0.0, 0.0), asked.ankles, pelvis_rotation=rotation)
+        target = Target(asked.pelvis + np.array([shift, 0.0, 0.0]), asked.ankles, pelvis_rotation=rotation)
         pose = solver.solve(target, body.joints(solver.posture, gait.share, separation, carrying, drive.position))
         yield Moment(tick / RATE, step, phase, pose, drive.position.copy(), separation)
 
@@ -265,7 +266,7 @@ def wrists_keep_to_their_corridor(outcome: Outcome[Details]) -> bool:
     if outcome.recording.header["command"]["coordination"] != "full":
         return True
     m = outcome.metrics
-    within = 0.72 - 1e-9 <= m["corridor_least_widths"] and m["corridor_most_widths"] <= 0.78 + 1e-9
+    within = m["corridor_least_widths"] >= 0.72 - 1e-9 and m["corridor_most_widths"] <= 0.78 + 1e-9
     return within and m["elbow_least_deg"] >= 5 and m["elbow_most_deg"] <= 60
 
 
@@ -286,8 +287,8 @@ def all_modes_stand_on_the_same_footholds(outcomes: Mapping[str, Outcome[Details
 def faster_is_longer_and_quicker_with_less_double_support(outcomes: Mapping[str, Outcome[Details]]) -> bool:
     """From 0.40 over 0.60 to 0.80 m/s step length and cadence rise and double support falls."""
     rows = [outcomes[name].metrics for name in ("slow", "retained", "fast")]
-    rise = all(b[key] > a[key] for key in ("step_length_m", "cadence_spm") for a, b in zip(rows, rows[1:], strict=False))
-    return rise and all(b["double_support_share"] < a["double_support_share"] for a, b in zip(rows, rows[1:], strict=False))
+    rise = all(b[key] > a[key] for key in ("step_length_m", "cadence_spm") for a, b in pairwise(rows))
+    return rise and all(b["double_support_share"] < a["double_support_share"] for a, b in pairwise(rows))
 
 
 def commands_beyond_the_range_are_clamped(outcomes: Mapping[str, Outcome[Details]]) -> bool:
@@ -333,7 +334,7 @@ def _profiles() -> Figure:
 
 
 def _modes(outcomes: Mapping[str, Outcome[Details]]) -> Figure:
-    figure = plot.blank(13, 5.2, "LO-006: four modes on the same footsteps, front and side in mid-swing of the fourth step")
+    figure = plot.blank(13, 3.6, "LO-006: four modes on the same footsteps, front and side in mid-swing of the fourth step")
     panels = figure.subplots(1, len(outcomes), squeeze=False)[0]
     for axes, (name, outcome) in zip(panels, outcomes.items(), strict=True):
         assert outcome.recording is not None
@@ -357,7 +358,7 @@ def _ankle(outcomes: Mapping[str, Outcome[Details]]) -> Figure:
         steps = np.array([m.time / d.gait.duration for m in d.moments])
         axes.plot(steps, d.dorsiflexion.max(axis=1), label=f"{name}: {d.dorsiflexion.max():.2f} deg", lw=1.2)
     axes.axhline(GUARDRAIL, color="#c0392b", ls="--", lw=1.2)
-    axes.set(xlabel="steps", ylabel="[deg]", ylim=(-5, 26))
+    axes.set(xlabel="steps", ylabel="[deg]", ylim=(4, 26))
     axes.legend(loc="upper left", ncols=3, fontsize=8)
     return figure
 

@@ -147,6 +147,20 @@ def forward(
             link_w[k + 1, i] = link_w[p, i] + joint_a[k, i] * qd[k]
 
 
+def place(tree: Tree, position: Array, rotation: Array, q: Array) -> tuple[Array, Array]:
+    """Rotation (n + 1, 3, 3) and frame origin (n + 1, 3) [m] of every link of a body at rest, in arrays of their own.
+
+    ``position`` (3,) [m] and ``rotation`` (3, 3) of the root link, joint angles ``q`` (n,) [rad].
+    """
+    n = len(q)
+    rotations, origins, still = np.empty((n + 1, 3, 3)), np.empty((n + 1, 3)), np.zeros(3)
+    velocity, omega, axes = np.zeros((n + 1, 3)), np.zeros((n + 1, 3)), np.zeros((n, 3))
+    at, turn = np.ascontiguousarray(position, dtype=np.float64), np.ascontiguousarray(rotation, dtype=np.float64)
+    forward(at, turn, still, still, np.ascontiguousarray(q, dtype=np.float64), np.zeros(n), tree.parent, tree.axis, tree.origin,
+            rotations, origins, velocity, omega, axes)  # fmt: skip
+    return rotations, origins
+
+
 @kernel
 def point_in_world(link: int, point: Array, link_r: Array, link_p: Array, out: Array) -> None:
     """World position of a point fixed in a link, written to ``out`` (3,)."""

@@ -98,9 +98,9 @@ def test_mixamo_joints_are_where_the_body_has_them(seed: int):
     pose = random_pose(seed)
     joints, places = MIXAMO.joints(MIXAMO.to_rig(pose)), landmark_places(pose)
     for joint, landmark in {
-        "Hips": "mid_hip", "Spine2": "thoracic", "Head": "head", "HeadTop_End": "vertex", "LeftArm": "left_shoulder", "RightForeArm": "right_elbow",
-        "LeftHand": "left_wrist", "RightHand_End": "right_hand_tip", "LeftUpLeg": "left_hip", "RightLeg": "right_knee", "LeftFoot": "left_ankle",
-        "RightToeBase": "right_mtp", "LeftToe_End": "left_toe_tip",
+        "Hips": "mid_hip", "Spine2": "thoracic", "Head": "head", "HeadTop_End": "vertex", "LeftArm": "left_shoulder",
+        "RightForeArm": "right_elbow", "LeftHand": "left_wrist", "RightHand_End": "right_hand_tip", "LeftUpLeg": "left_hip",
+        "RightLeg": "right_knee", "LeftFoot": "left_ankle", "RightToeBase": "right_mtp", "LeftToe_End": "left_toe_tip",
     }.items():  # fmt: skip
         np.testing.assert_allclose(Y_UP @ joints[joint] / 100, places[landmark], rtol=0, atol=1e-9, err_msg=joint)
 

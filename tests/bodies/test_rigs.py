@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.bodies import REFERENCE, Anatomy
@@ -62,6 +62,7 @@ def assert_same(a: BodyPose, b: BodyPose, tolerance: float = 1e-9, anatomy: Anat
 seeds = st.integers(0, 2**32 - 1)
 
 
+@settings(deadline=None)
 @given(seeds)
 def test_any_pose_returns_from_the_mixamo_skeleton(seed: int):
     pose = random_pose(seed)
@@ -71,6 +72,7 @@ def test_any_pose_returns_from_the_mixamo_skeleton(seed: int):
     assert max(back.residual.values()) <= 1e-9
 
 
+@settings(deadline=None)
 @given(seeds)
 def test_any_pose_without_inversion_returns_from_a_cmu_skeleton(seed: int):
     pose = random_pose(seed, inversion=False)
@@ -81,6 +83,7 @@ def test_any_pose_without_inversion_returns_from_a_cmu_skeleton(seed: int):
     assert max(frame.residual.values()) <= 1e-9
 
 
+@settings(deadline=None)
 @given(seeds)
 def test_what_a_cmu_ankle_cannot_do_is_told(seed: int):
     pose = random_pose(seed)
@@ -93,6 +96,7 @@ def test_what_a_cmu_ankle_cannot_do_is_told(seed: int):
     np.testing.assert_allclose(link_rotations(back)["left_shank"], link_rotations(pose)["left_shank"], rtol=0, atol=1e-9)
 
 
+@settings(deadline=None)
 @given(seeds)
 def test_mixamo_joints_are_where_the_body_has_them(seed: int):
     pose = random_pose(seed)

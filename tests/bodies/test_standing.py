@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.bodies import Anatomy
@@ -49,6 +49,7 @@ def lengths(solver: StandingSolver, pose) -> list[float]:
     return out
 
 
+@settings(deadline=None)
 @given(
     name=solvers,
     tilt=st.tuples(tilts, tilts),
@@ -70,6 +71,7 @@ def test_reachable_targets_come_back(name, tilt, turn, share, bend, height):
     assert min(solver.knee_ahead(pose, leg) for leg in (0, 1)) > 0
 
 
+@settings(deadline=None)
 @given(name=solvers, turn=st.tuples(turns, turns), share=st.tuples(st.floats(1.05, 4), st.floats(1.05, 4)), drop=st.floats(-0.5, 0.5))
 def test_unreachable_targets_land_at_the_nearest_legal_point(name, turn, share, drop):
     """Beyond the horizontal reach of both legs no height helps: each ankle is where its own leg comes nearest."""
@@ -94,6 +96,7 @@ def test_unreachable_targets_land_at_the_nearest_legal_point(name, turn, share, 
         assert found <= np.linalg.norm(shell - wish, axis=1).min() + 1e-9
 
 
+@settings(deadline=None)
 @given(x=st.floats(-0.3, 0.3), y=st.floats(-0.3, 0.3), height=st.floats(-0.5, 0.5))
 def test_only_height_is_clamped_and_to_what_both_legs_reach(x, y, height):
     solver = REFERENCE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.bodies.standing import StandingSolver
@@ -15,6 +15,7 @@ from sandbox.state import LEFT, RIGHT
 SOLVER = StandingSolver()
 
 
+@settings(deadline=None)
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_shares_are_monotonic_and_keep_their_ends(a: float, b: float):
     low, high = sorted((a, b))
@@ -73,6 +74,7 @@ def test_steps_alternate_and_carry_the_stance():
         np.testing.assert_array_equal(before.end.pelvis, after.start.pelvis)
 
 
+@settings(deadline=None)
 @given(dt=st.floats(1e-3, 2.0), count=st.integers(1, 8))
 def test_the_clock_ends_after_exactly_so_many_steps(dt: float, count: int):
     plan = StepPlan()

@@ -1,0 +1,647 @@
+"""The kinematic walker of the study (LO-007 to LO-009): one persistent state that no step resets.
+
+One tick of 1/120 s::
+
+    intent    the speed follows the command as a critically damped response; length, cadence and double support follow the speed
+    root      a root model carries it: kinematic, a rigid virtual leg, or a compliant one
+    clocks    each leg has its own, unwrapped; a contact corrects them within a bound
+    contacts  a leg whose clock passes its release leaves the ground, one whose clock passes a whole cycle lands
+    feet      planted on a pivot that does not move, or in the air on their way to the foothold
+    pelvis    follows the root as far as the envelopes of the legs allow
+    legs      analytic inverse kinematics of LO-003, trunk and arms as in LO-006
+
+A flat foot keeps its sole on the ground. An articulated one rolls: the pivot and the pitch of the foot place the ankle before the leg
+is solved. Swing has three parts: initiation with the velocity that the foot has when it leaves, transport over the clearance, and
+terminal extension with the toes up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from sandbox.bodies.anatomy import SIDES, Anatomy
+from sandbox.bodies.inertia import Array
+from sandbox.bodies.kinematics import MTP, solve_leg
+from sandbox.bodies.reference import REFERENCE
+from sandbox.bodies.standing import StandingSolver
+from sandbox.config import nearest
+from sandbox.controllers.coordination import ArmDrive, Coordination, UpperBody
+from sandbox.controllers.limbs import TICK_RATE, Contact, ContactHistory, LimbClocks
+from sandbox.controllers.planner import quintic
+from sandbox.controllers.steps import front_loaded, smoother_step
+from sandbox.controllers.velocity import FLAT_FOOT, HUMAN, Gait, Span, VelocityProfile
+from sandbox.plants.rocker import smooth_min, toe_pitch
+from sandbox.recording import Recording
+from sandbox.spatial import rotation_x
+from sandbox.state import ContactState, SolePart
+from sandbox.trajectory import Event, Trajectory
+
+Feet = Literal["flat", "articulated"]
+
+DT: Final = 1.0 / TICK_RATE
+SPEED_RATE: Final = 2.6  # [1/s] with which the speed follows the command
+STOPPED: Final = 0.06  # [m/s] below which a touchdown may be the last one
+CLOSED: Final = 0.2  # of a step, which the feet may be apart when the walker stops
+SETTLING: Final = 0.9  # [s] in which the root comes to rest over both feet
+PRELOAD: Final = 0.10  # [cycles] before the first release, in which the pelvis goes over the other foot
+
+# -- articulated foot; shares of the cycle, [rad]
+LANDING: Final = Span(0.22, 0.36)  # toes up at touchdown, at the lowest speed and from BRISK on
+LOWERED: Final = Span(0.10, 0.10)  # when the sole is flat
+PASSED: Final = Span(0.14, 0.12)  # [m] of the hip ahead of the ankle when the heel begins to rise
+RISE: Final = Span(0.80, 1.12)  # heel up at release
+RISE_POWER: Final = Span(2.0, 2.0)
+TOES: Final = Span(0.55, 0.55)  # of double support, after which the foot stands on the tips of its toes
+TILT: Final = Span(0.25, 0.25)  # of the toes at release
+BRISK: Final = 1.3  # [m/s] from which pitch does not grow with speed
+PITCH_RATE: Final = 12.0  # [rad/s]
+AHEAD: Final = Span(0.40, 0.42)  # of a step length, the landing ankle ahead of the root
+READY: Final = Span(0.12, 0.12)  # of the swing, before whose end the foot has its pitch of landing
+STRAIGHT: Final = Span(0.5, 0.5)  # of the swing, in which the toes straighten
+ARRIVAL: Final = Span(14.0, 14.0)  # [m/s^2] deceleration of the foot as it lands, at 1 m/s
+MOVING: Final = Span(0.0, 0.0)  # of the walking speed, with which the foot arrives
+LEAVING: Final = Span(0.0, 0.0)  # [m/s^2] acceleration of the foot as it leaves, at 1 m/s
+TURN_BACK: Final = Span(8.0, 8.0)  # [1/s] with which the turning of foot and toes at release is braked
+EARLY: Final = Span(1.0, 1.0)  # power of the swing's share: below 1 the foot is lifted early
+CORNER: Final = 0.02  # [m] over which the lowest point of the sole changes from toes to heel
+LEAST_KNEE: Final = 0.10  # [rad] that no leg is straighter than
+STANDING_DROP: Final = 0.012  # [m] of mid-hip below straight legs, standing
+HUMAN_COORDINATION: Final = Coordination(
+    pelvis_yaw=Span(0.03, 0.09), obliquity=Span(0.02, 0.06), shift=Span(0.024, 0.016), thorax_yaw=Span(0.03, 0.08),
+    corridor=Span(0.74, 0.72), arm_swing=Span(0.10, 0.30), arm_offset=Span(0.02, 0.04), elbow=Span(0.25, 0.50), elbow_forward=Span(0.10, 0.30),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the walker walks.
+
+    Attributes:
+        feet: ``flat`` or ``articulated``.
+        profile: from speed to steps; coordination: of pelvis, trunk and arms.
+        follow: share of the way from the middle of the ankles to the root that the pelvis is to go, 0 to 1.
+        guardrail: highest dorsiflexion of the ankle [rad].
+
+    Raises:
+        ValueError: a value that makes no plan.
+    """
+
+    feet: Feet = "articulated"
+    profile: VelocityProfile = field(default_factory=lambda: HUMAN)
+    coordination: Coordination = field(default_factory=lambda: HUMAN_COORDINATION)
+    follow: float = 1.0
+    guardrail: float = math.radians(16.0)
+
+    def __post_init__(self) -> None:
+        if self.feet not in get_args(Feet):
+            raise ValueError(f"unknown feet {self.feet!r}{nearest(self.feet, get_args(Feet))}")
+        if not 0 <= self.follow <= 1:
+            raise ValueError(f"follow {self.follow:g} is outside 0..1: give a value in that range")
+        if not 0 < self.guardrail <= 1:
+            raise ValueError(f"guardrail {self.guardrail:g} rad is outside 0..1 rad: give a value in that range")
+
+
+FLAT_PLAN: Final = Plan("flat", FLAT_FOOT, Coordination(), follow=0.0)
+
+
+class FootGeometry(NamedTuple):
+    """Of a foot along its sole, from the ankle [m]: heel behind, ball and toe tip ahead, ankle and toe joint above the sole."""
+
+    heel: float
+    ball: float
+    toe: float
+    height: float
+    joint: float
+
+    @classmethod
+    def of(cls, anatomy: Anatomy) -> FootGeometry:
+        tip = anatomy.points["left_toe_tip"][1]
+        return cls(
+            anatomy.heel_behind_ankle, anatomy.ball_ahead_of_ankle, anatomy.toe_ahead_of_ankle, anatomy.ankle_height, -float(tip[2])
+        )
+
+    def ankle_from(self, along: float, pitch: float) -> tuple[float, float]:
+        """Ankle (forward, up) from the point of the sole ``along`` [m] ahead of it, at a pitch [rad], toes up."""
+        c, s = math.cos(pitch), math.sin(pitch)
+        return -along * c - self.height * s, -along * s + self.height * c
+
+    def lying_toes(self, pitch: float) -> float:
+        """Pitch of toes that lie on the ground while the foot is pitched about its ball."""
+        return float(toe_pitch(self.joint * math.cos(pitch), self.joint, self.toe - self.ball))
+
+    def tip_from_ankle(self, pitch: float, toes: float) -> tuple[float, float]:
+        """Toe tip (forward, up) from the ankle; ``toes`` is their pitch in the world."""
+        c, s = math.cos(pitch), math.sin(pitch)
+        rise = self.joint - self.height
+        forward = self.ball * c - rise * s + (self.toe - self.ball) * math.cos(toes) + self.joint * math.sin(toes)
+        up = self.ball * s + rise * c + (self.toe - self.ball) * math.sin(toes) - self.joint * math.cos(toes)
+        return forward, up
+
+    def sole_below(self, pitch: float, toes: float) -> float:
+        """How far the lowest point of the sole lies below the ankle [m], rounded where toes and heel change over."""
+        heel = self.heel * math.sin(pitch) + self.height * math.cos(pitch)
+        ball = -self.ball * math.sin(pitch) + self.height * math.cos(pitch)
+        front = max(ball, -self.tip_from_ankle(pitch, toes)[1])
+        return -float(smooth_min(-heel, -front, CORNER))
+
+
+class Foot:
+    """One foot: planted on a pivot, or in the air.
+
+    Attributes:
+        mode: which part carries; pivot: of that part, along the way [m].
+        ankle: (forward, up) [m]; pitch, mtp: of foot, and of toes against it [rad].
+    """
+
+    def __init__(self, geometry: FootGeometry, articulated: bool, forward: float) -> None:
+        self.geometry, self.articulated = geometry, articulated
+        self.mode = ContactState.FLAT
+        self.pivot = forward + geometry.ball
+        self.ankle = (forward, geometry.height)
+        self.pitch = self.pitch_rate = 0.0
+        self.mtp = self.mtp_rate = 0.0
+        self.rate = 0.0  # of the ankle, forward
+        self.landed_at = 0.0  # pitch at touchdown
+        self._path = self._turn = self._toes = (0.0, 0.0, 0.0)
+        self.left_from = forward
+        self.reduced = 0.0  # by how much the envelope has taken pitch off
+
+    # -- planted ---------------------------------------------------------------------------------------------------------
+
+    def land(self) -> None:
+        """Put the foot on the ground where it is."""
+        self.landed_at = self.pitch
+        self.mode = ContactState.HEEL if self.pitch > 0 else ContactState.FLAT
+        along = -self.geometry.heel if self.pitch > 0 else self.geometry.ball
+        self.pivot = self.ankle[0] - self.geometry.ankle_from(along, self.pitch)[0]
+        self._turn = self._toes = (0.0, 0.0, 0.0)
+
+    def law(self, phase: float, gait: Gait, effort: float) -> float:
+        """Pitch that a planted foot is to have at a phase of its cycle."""
+        brisk = _brisk(gait)
+        if self.landed_at > 0 and phase < LOWERED.at(brisk):
+            return self.landed_at * (1 - smoother_step(phase / LOWERED.at(brisk)))
+        rise, release = _rise(gait), _release(gait)
+        u = max(phase - rise, 0.0) / (release - rise)
+        return -effort * RISE.at(brisk) * float(u ** RISE_POWER.at(brisk))
+
+    def stand(self, phase: float, gait: Gait, effort: float) -> None:
+        """One tick on the ground at ``phase`` of the cycle; ``effort`` 0 standing, 1 walking."""
+        before = self.ankle[0], self.pitch, self.mtp
+        g = self.geometry
+        if self.articulated:
+            asked = self.law(phase, gait, effort) if self.reduced == 0 else self.pitch
+            self.pitch += min(max(asked - self.pitch, -PITCH_RATE * DT), PITCH_RATE * DT)
+            if self.mode is ContactState.HEEL and (phase >= LOWERED.at(_brisk(gait)) or self.pitch <= 0):
+                self.pitch = min(self.pitch, 0.0)
+                self.pivot += g.heel + g.ball
+                self.mode, self.landed_at = ContactState.FLAT, 0.0
+        self._place(phase, gait, effort)
+        self._rates(before)
+
+    def _place(self, phase: float, gait: Gait, effort: float) -> None:
+        g = self.geometry
+        release = _release(gait)
+        start = release - (1 - TOES.at(_brisk(gait))) * 0.5 * gait.double_support
+        if self.mode in (ContactState.FLAT, ContactState.FOREFOOT):
+            rolled = self.articulated and self.pitch < -math.radians(0.5)
+            self.mode = ContactState.FOREFOOT if rolled else ContactState.FLAT
+            if rolled and phase > start and effort > 0.3:  # over to the tips of the toes, where they are
+                forward, _ = g.ankle_from(g.ball, self.pitch)
+                self.pivot += forward + g.tip_from_ankle(self.pitch, g.lying_toes(self.pitch))[0]
+                self.mode = ContactState.TOE
+        if self.mode is ContactState.TOE:
+            share = min(max((phase - start) / (release - start), 0.0), 1.0)
+            toes = g.lying_toes(self.pitch) - TILT.at(_brisk(gait)) * share**2
+            forward, up = g.tip_from_ankle(self.pitch, toes)
+            self.ankle = self.pivot - forward, -up
+            self.mtp = toes - self.pitch
+            return
+        along = -g.heel if self.mode is ContactState.HEEL else g.ball
+        forward, up = g.ankle_from(along, self.pitch)
+        self.ankle = self.pivot + forward, up
+        self.mtp = g.lying_toes(self.pitch) - self.pitch if self.mode is ContactState.FOREFOOT else 0.0
+
+    def _rates(self, before: tuple[float, float, float]) -> None:
+        self.rate = (self.ankle[0] - before[0]) / DT
+        self.pitch_rate = (self.pitch - before[1]) / DT
+        self.mtp_rate = (self.mtp - before[2]) / DT
+
+    # -- in the air ------------------------------------------------------------------------------------------------------
+
+    def release(self, gait: Gait, speed: float) -> None:
+        """Leave the ground with the velocity that the foot has; ``speed`` of the root [m/s]."""
+        brisk = _brisk(gait)
+        self.mode = ContactState.AIRBORNE
+        self.left_from = self.ankle[0]
+        self._path = self.ankle[0], self.rate, LEAVING.at(brisk) * speed
+        self._turn = self.pitch, self.pitch_rate, -TURN_BACK.at(brisk) * self.pitch_rate
+        self._toes = self.mtp, self.mtp_rate, -TURN_BACK.at(brisk) * self.mtp_rate
+
+    def swing(self, share: float, left: float, span: float, goal: float, gait: Gait, effort: float) -> None:
+        """One tick in the air: ``share`` of the swing passed, ``left`` and ``span`` of it [s], ``goal`` where the ankle is to land."""
+        before = self.ankle[0], self.pitch, self.mtp
+        g = self.geometry
+        if not self.articulated:
+            forward = self.left_from + smoother_step(front_loaded(share)) * (goal - self.left_from)
+            self.ankle = forward, g.height + gait.lift * math.sin(math.pi * share) ** 2
+        else:
+            brisk, speed = _brisk(gait), effort * gait.speed
+            self._path = _towards(self._path, goal, MOVING.at(brisk) * speed, -ARRIVAL.at(brisk) * speed, left)
+            self._turn = _towards(self._turn, effort * LANDING.at(brisk), 0.0, 0.0, left - READY.at(brisk) * span)
+            self._toes = _towards(self._toes, 0.0, 0.0, 0.0, left - (1 - STRAIGHT.at(brisk)) * span)
+            self.pitch, self.mtp = self._turn[0], self._toes[0]
+            lift = gait.lift * math.sin(math.pi * share ** EARLY.at(brisk)) ** 2
+            self.ankle = self._path[0], g.sole_below(self.pitch, self.pitch + self.mtp) + lift
+        self._rates(before)
+
+
+def _towards(
+    state: tuple[float, float, float], goal: float, velocity: float, acceleration: float, left: float
+) -> tuple[float, float, float]:
+    """One tick of the minimum-jerk path that is at ``goal``, with a velocity and an acceleration, ``left`` [s] after it; there it stays."""
+    if left <= 1e-9:
+        return goal, velocity, acceleration
+    step: tuple[float, float, float] = quintic(*state, goal, velocity, acceleration, left + DT, DT)
+    return step
+
+
+def _release(gait: Gait) -> float:
+    """Phase of the cycle at which a foot leaves the ground."""
+    return 0.5 * (1 + gait.double_support)
+
+
+def _brisk(gait: Gait) -> float:
+    """0 at the lowest speed, 1 from :data:`BRISK` on."""
+    return min(max((gait.speed - 0.4) / (BRISK - 0.4), 0.0), 1.0)
+
+
+def _rise(gait: Gait) -> float:
+    """Phase at which the heel begins to rise: the root has by then passed the ankle."""
+    ahead = AHEAD.at(_brisk(gait)) * gait.step_length
+    return (ahead + PASSED.at(_brisk(gait))) / (2 * gait.step_length)
+
+
+# -- root ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Root:
+    """Where the body is carried: forward position [m], velocity [m/s], acceleration [m/s^2]; yaw [rad] and its rate [rad/s]."""
+
+    position: float = 0.0
+    velocity: float = 0.0
+    acceleration: float = 0.0
+    yaw: float = 0.0
+    yaw_rate: float = 0.0
+
+    def follow(self, speed: float) -> None:
+        """One tick towards a commanded speed, critically damped; at the speed it stays there exactly."""
+        if abs(speed - self.velocity) < 1e-7 and abs(self.acceleration) < 1e-6:
+            self.velocity, self.acceleration = speed, 0.0
+        else:
+            jerk = SPEED_RATE**2 * (speed - self.velocity) - 2 * SPEED_RATE * self.acceleration
+            self.acceleration += DT * jerk
+            self.velocity += DT * self.acceleration
+        self.position += DT * self.velocity
+
+    def settle(self, place: float, left: float) -> None:
+        """One tick towards rest at ``place`` in ``left`` [s]."""
+        state = (self.position, self.velocity, self.acceleration)
+        self.position, self.velocity, self.acceleration = _towards(state, place, 0.0, 0.0, left)
+
+
+class Height(NamedTuple):
+    """Height of mid-hip over a cycle: mean - swing cos(4 pi (phase - lowest)), phase of the right leg."""
+
+    mean: float
+    swing: float
+    lowest: float
+
+    def at(self, phase: float) -> float:
+        return self.mean - self.swing * math.cos(4 * math.pi * (phase - self.lowest))
+
+
+def signals(phase: float, double_support: float) -> tuple[float, float]:
+    """Separation of the feet (left less right, -1 to 1) and which side carries (1 right), at a phase of the right leg.
+
+    Both are plain waves, so that what follows them has no corner; the carrying side changes in the middle of double support.
+    """
+    middle = 0.25 * double_support
+    return -math.cos(2 * math.pi * (phase - 0.02)), math.sin(2 * math.pi * (phase - middle))
+
+
+def steady_foot(gait: Gait, geometry: FootGeometry) -> tuple[Array, Array, Array]:
+    """An articulated foot over one cycle of steady walking: phase (T,), ankle ahead of the root and above the ground (T,) [m]."""
+    rate = 1 / (2 * gait.duration)
+    ahead = AHEAD.at(_brisk(gait)) * gait.step_length
+    foot = Foot(geometry, True, ahead)
+    foot.pitch = LANDING.at(_brisk(gait))
+    foot.ankle = ahead, geometry.sole_below(foot.pitch, foot.pitch)
+    foot.land()
+    ticks = round(1 / (rate * DT))
+    release, out = _release(gait), []
+    for tick in range(1, ticks + 1):
+        phase, root = tick * rate * DT, tick * DT * gait.speed
+        if phase < release:
+            foot.stand(phase, gait, 1.0)
+        else:
+            if foot.mode is not ContactState.AIRBORNE:
+                foot.release(gait, gait.speed)
+            left, span = (1 - phase) / rate, (1 - release) / rate
+            foot.swing(min((phase - release) / (1 - release), 1.0), left, span, 2 * gait.step_length + ahead, gait, 1.0)
+        out.append((phase, foot.ankle[0] - root, foot.ankle[1]))
+    phase, forward, up = np.array(out).T
+    return phase, forward, up
+
+
+@lru_cache(maxsize=256)
+def planned_height(gait: Gait, anatomy: Anatomy, coordination: Coordination) -> Height:
+    """The highest path of mid-hip that both legs reach all through a cycle, without more rise and fall than that takes."""
+    geometry, body = FootGeometry.of(anatomy), UpperBody(anatomy, coordination)
+    longest = (anatomy.length("thigh") + anatomy.length("shank")) * math.cos(0.5 * LEAST_KNEE)
+    phase, forward, up = steady_foot(gait, geometry)
+    half, hips = anatomy.hip_half_spacing, []
+    for t in phase.tolist():
+        rotation, shift = body.pelvis(gait.share, *signals(t, gait.double_support))
+        hips.append((rotation @ (half, 0.0, 0.0), shift))
+    right = np.array([hip for hip, _ in hips])
+    across = np.array([shift for _, shift in hips]) + right[:, 0] - half
+    limit = up - right[:, 2] + np.sqrt(longest**2 - (forward - right[:, 1]) ** 2 - across**2)
+    # the left leg does the same half a cycle later
+    both = np.minimum(limit, np.interp((phase + 0.5) % 1.0, phase, limit, period=1.0))
+    best = Height(-math.inf, 0.0, 0.0)
+    for swing in np.linspace(0.0, 0.04, 17).tolist():
+        for lowest in np.linspace(0.0, 0.14, 15).tolist():
+            mean = float((both + swing * np.cos(4 * np.pi * (phase - lowest))).min())
+            if mean - 0.35 * swing > best.mean - 0.35 * best.swing:
+                best = Height(mean, swing, lowest)
+    return best
+
+
+# -- the walker ----------------------------------------------------------------------------------------------------------
+
+
+class Snapshot(NamedTuple):
+    """One tick, for those who look at a walk afterwards.
+
+    Attributes:
+        time: [s]; root: position, velocity, acceleration; pelvis: mid-hip (3,) [m]; rotation: of the pelvis (3, 3).
+        q: joint angles (n,) [rad]; phase: (2,) [cycles]; mode, pitch [rad], pivot [m], ankle (2, 2) [m]: of both feet.
+        follow: share of the root that the pelvis followed; miss: how far an ankle is out of reach [m].
+        drive: of both arms.
+    """
+
+    time: float
+    root: tuple[float, float, float]
+    pelvis: Array
+    rotation: Array
+    q: Array
+    phase: tuple[float, float]
+    mode: tuple[ContactState, ContactState]
+    pitch: tuple[float, float]
+    pivot: tuple[float, float]
+    ankle: Array
+    follow: float
+    miss: float
+    drive: Array
+
+
+class ContinuousWalker:
+    """A body that walks without steps being its unit.
+
+    Args:
+        plan: how.
+        anatomy: the body.
+
+    Attributes:
+        ticks: made; root, clocks, history, arms: the persistent state; feet: left and right.
+        walking: whether the clocks run; command: the speed that was asked for last, as used [m/s].
+    """
+
+    def __init__(self, plan: Plan | None = None, anatomy: Anatomy = REFERENCE) -> None:
+        self.plan, self.anatomy = plan or Plan(), anatomy
+        self.solver = StandingSolver(anatomy)
+        self.geometry = FootGeometry.of(anatomy)
+        self.articulated = self.plan.feet == "articulated"
+        self.body = UpperBody(anatomy, self.plan.coordination)
+        self.ticks = 0
+        self.root = Root()
+        self.clocks = LimbClocks()
+        self.history = ContactHistory()
+        self.arms = ArmDrive()
+        self.feet = tuple(Foot(self.geometry, self.articulated, 0.0) for _ in SIDES)
+        self.walking = False
+        self.command = self.cruise = 0.0
+        self.follow = self.plan.follow
+        self._cycle = [0, 0]
+        self._settling = 0.0
+        self._half = anatomy.hip_half_spacing
+        self._thigh, self._shank = anatomy.length("thigh"), anatomy.length("shank")
+        self._longest = (self._thigh + self._shank) * math.cos(0.5 * LEAST_KNEE)
+        self._ankle_joint = [anatomy.joint_index[f"{side}_ankle_dorsiflexion"] for side in SIDES]
+        self._heights: list[tuple[float, Height]] = []
+        if self.articulated:
+            profile = self.plan.profile
+            for v in np.linspace(profile.slowest, profile.fastest, 9).tolist():
+                self._heights.append((v, planned_height(profile.gait(v), anatomy, self.plan.coordination)))
+
+    @property
+    def time(self) -> float:
+        """[s]."""
+        return self.ticks * DT
+
+    def disturb(self, foot: int, cycles: float) -> None:
+        """Probe: move the clock of one leg by ``cycles``. Raises ValueError beyond a quarter of a cycle."""
+        if not abs(cycles) <= 0.25:
+            raise ValueError(f"a disturbance of {cycles:g} cycles is outside -0.25..0.25: give a value in that range")
+        self.clocks.phase[foot] += cycles
+
+    def tick(self, speed: float) -> Snapshot:
+        """One tick under a speed command [m/s]: 0 stops, others are clamped to the range of the profile.
+
+        Raises:
+            ValueError: a speed that is negative or not finite.
+        """
+        if not 0 <= speed < math.inf:
+            raise ValueError(f"speed {speed:g} m/s cannot be walked: give 0 to stop, or a speed of at least 0")
+        self.command = self.plan.profile.clamp(speed) if speed > 0 else 0.0
+        self.ticks += 1
+        gait = self.plan.profile.gait(self.root.velocity)
+        if self.command > 0:
+            self.cruise = self.plan.profile.gait(self.command).step_length
+            if not self.walking:
+                self._set_off(gait)
+        self._carry()
+        effort = smoother_step(self.root.velocity / (0.8 * self.plan.profile.slowest))
+        rate = 1 / (2 * gait.duration)
+        if self.walking:
+            self.clocks.advance(rate, DT)
+        self._contacts(gait)
+        self._place_feet(gait, rate, effort)
+        return self._pose(gait, effort)
+
+    # -- intent, root, clocks, contacts ----------------------------------------------------------------------------------
+
+    def _set_off(self, gait: Gait) -> None:
+        """Start the clocks: the rear foot will leave first."""
+        self.walking = True
+        lead = 0 if self.feet[0].ankle[0] < self.feet[1].ankle[0] - 1e-6 else 1
+        at = _release(gait) - PRELOAD
+        self.clocks.phase[lead], self.clocks.phase[1 - lead] = at + 1, at + 0.5
+        self._cycle[lead], self._cycle[1 - lead] = 1, math.floor(at + 0.5)
+        self.clocks.pending[:] = 0.0
+
+    def _carry(self) -> None:
+        if self.walking or self._settling <= 0:
+            self.root.follow(self.command)
+        else:
+            self._settling -= DT
+            self.root.settle(0.5 * (self.feet[0].ankle[0] + self.feet[1].ankle[0]), self._settling)
+
+    def _contacts(self, gait: Gait) -> None:
+        if not self.walking:
+            return
+        for i, foot in enumerate(self.feet):
+            since = float(self.clocks.phase[i]) - self._cycle[i]
+            if foot.mode is ContactState.AIRBORNE and since >= 1:
+                late = (1 - since) * 2 * gait.duration  # the moment lies within the tick
+                foot.swing(1.0, 0.0, 1.0, self._goal(i, late, gait), gait, self._effort)
+                foot.land()
+                self._cycle[i] += 1
+                self.history.add(Contact(self.ticks, i, True, self.clocks.touchdown()))
+                apart = abs(self.feet[0].ankle[0] - self.feet[1].ankle[0])
+                both = self.feet[1 - i].mode is not ContactState.AIRBORNE
+                if self.command == 0 and self.root.velocity < STOPPED and both and apart <= CLOSED * self.cruise:
+                    self.walking = False
+                    self._settling = SETTLING
+            elif foot.mode is not ContactState.AIRBORNE and _release(gait) <= since < 1:
+                other = self.feet[1 - i]
+                if other.mode is not ContactState.AIRBORNE:  # never both: the clock waits for the other foot
+                    foot.release(gait, self.root.velocity)
+                    self.history.add(Contact(self.ticks, i, False, 0.0))
+
+    @property
+    def _effort(self) -> float:
+        return smoother_step(self.root.velocity / (0.8 * self.plan.profile.slowest))
+
+    def _goal(self, i: int, left: float, gait: Gait) -> float:
+        """Where the ankle of foot ``i`` is to land, ``left`` [s] from now."""
+        step = self.root.velocity * gait.duration
+        share = AHEAD.at(_brisk(gait)) if self.articulated else 0.5
+        return self.root.position + self.root.velocity * left + share * step
+
+    def _place_feet(self, gait: Gait, rate: float, effort: float) -> None:
+        release = _release(gait)
+        for i, foot in enumerate(self.feet):
+            since = float(self.clocks.phase[i]) - self._cycle[i]
+            if foot.mode is not ContactState.AIRBORNE:
+                foot.stand(min(since, release), gait, effort)
+                continue
+            left, span = (1 - since) / rate, (1 - release) / rate
+            share = min(max((since - release) / (1 - release), 0.0), 1.0)
+            foot.swing(share, left, span, self._goal(i, left, gait), gait, effort)
+
+    # -- pelvis and legs -------------------------------------------------------------------------------------------------
+
+    def _pose(self, gait: Gait, effort: float) -> Snapshot:
+        phase = 0.5 * (float(self.clocks.phase[1]) + float(self.clocks.phase[0]) + 0.5)
+        separation, carrying = (effort * x for x in signals(phase, gait.double_support))
+        self.arms.advance(np.array([-separation, separation]), DT)
+        rotation, shift = self.body.pelvis(gait.share, separation, carrying)
+        q = self.body.joints(self.solver.posture, gait.share, separation, carrying, self.arms.position)
+        middle = 0.5 * (self.feet[0].ankle[0] + self.feet[1].ankle[0])
+        self.follow = min(self.follow + 0.5 * DT, self.plan.follow)
+        pelvis = np.array([shift, 0.0, 0.0])
+        ok, miss = self._solve(q, pelvis, rotation, middle, phase, effort)
+        if not ok:  # the pelvis follows the root less
+            low, high = 0.0, self.follow
+            for _ in range(12):
+                self.follow = 0.5 * (low + high)
+                ok, miss = self._solve(q, pelvis, rotation, middle, phase, effort)
+                low, high = (self.follow, high) if ok else (low, self.follow)
+            self.follow = low
+            ok, miss = self._solve(q, pelvis, rotation, middle, phase, effort)
+        return Snapshot(
+            self.time,
+            (self.root.position, self.root.velocity, self.root.acceleration),
+            pelvis,
+            rotation,
+            q,
+            (float(self.clocks.phase[0]), float(self.clocks.phase[1])),
+            (self.feet[0].mode, self.feet[1].mode),
+            (self.feet[0].pitch, self.feet[1].pitch),
+            (self.feet[0].pivot, self.feet[1].pivot),
+            np.array([foot.ankle for foot in self.feet]),
+            self.follow,
+            miss,
+            self.arms.position.copy(),
+        )
+
+    def _height(self, phase: float, effort: float) -> float:
+        standing = self.anatomy.leg_length - STANDING_DROP
+        if not self._heights:
+            return float(self.solver.neutral_pelvis[2])
+        v = min(max(self.root.velocity, self._heights[0][0]), self._heights[-1][0])
+        k = min(int((v - self._heights[0][0]) / (self._heights[1][0] - self._heights[0][0])), len(self._heights) - 2)
+        (a, low), (b, high) = self._heights[k], self._heights[k + 1]
+        share = (v - a) / (b - a)
+        walking = (1 - share) * low.at(phase) + share * high.at(phase)
+        return standing + effort * (walking - standing)
+
+    def _solve(self, q: Array, pelvis: Array, rotation: Array, middle: float, phase: float, effort: float) -> tuple[bool, float]:
+        """Put pelvis and legs into place. Returns whether both ankles are within the guardrail, and the largest miss [m]."""
+        pelvis[1] = middle + self.follow * (self.root.position - middle)
+        hips = [rotation @ (sign * self._half, 0.0, 0.0) for sign in (-1.0, 1.0)]
+        top = self._height(phase, effort)
+        for sign, hip, foot in zip((-1.0, 1.0), hips, self.feet, strict=True):
+            across = pelvis[0] + hip[0] - sign * self._half
+            along = pelvis[1] + hip[1] - foot.ankle[0]
+            reach = foot.ankle[1] - hip[2] + math.sqrt(max(self._longest**2 - across**2 - along**2, 0.04))
+            top = float(smooth_min(top, reach, 0.004))
+        pelvis[2] = top
+        miss, ok = 0.0, True
+        for i, (sign, hip, foot) in enumerate(zip((-1.0, 1.0), hips, self.feet, strict=True)):
+            frame = rotation_x(foot.pitch)
+            centre = pelvis + hip
+            ankle = np.array([sign * self._half, foot.ankle[0], foot.ankle[1]])
+            slide = frame[2, 1] / (centre[2] - ankle[2])
+            x, y = -slide * (centre[0] - ankle[0]), frame[1, 1] - slide * (centre[1] - ankle[1])
+            first = int(self.solver.tree.leg[i])
+            leg = q[first : first + MTP + 1]
+            far = solve_leg(rotation, centre, ankle, frame, math.atan2(-x, y), self._thigh, self._shank, sign, leg)
+            leg[MTP] = foot.mtp
+            miss = max(miss, float(far))
+            ok = ok and leg[4] <= self.plan.guardrail
+        return ok, miss
+
+
+def film(walker: ContinuousWalker, walk: Sequence[Snapshot], name: str) -> Recording:
+    """The walk as a recording, with its touchdowns, releases and footholds."""
+    mode = np.array([s.mode for s in walk])
+    events, footholds = [], []
+    for k in range(1, len(walk)):
+        for i in range(2):
+            down, before = mode[k, i] != ContactState.AIRBORNE, mode[k - 1, i] != ContactState.AIRBORNE
+            if down != before:
+                heel = mode[k, i] == ContactState.HEEL
+                last = SolePart.TOE if mode[k - 1, i] == ContactState.TOE else SolePart.BALL
+                events.append(Event(walk[k].time, i, bool(down), (SolePart.HEEL if heel else SolePart.BALL) if down else last))
+            if down and not before:
+                place = np.array([(2 * i - 1) * walker.anatomy.hip_half_spacing, walk[k].ankle[i, 0], walk[k].ankle[i, 1]])
+                footholds.append((walk[k].time, i, place))
+    trajectory = Trajectory(
+        walker.anatomy,
+        np.array([s.time for s in walk]),
+        np.array([s.pelvis for s in walk]),
+        np.array([s.q for s in walk]),
+        np.array([s.rotation for s in walk]),
+    )
+    command = {"speed_mps": walker.command, "feet": walker.plan.feet}
+    return trajectory.recording(name, mode, events, footholds, command)

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,7 +56,7 @@ class Parameters:
         plan: of the walker.
 
     Raises:
-        ValueError: no speed, a duration outside 1..600 s, frames outside 0..1000, a probe beyond a quarter of a cycle.
+        ValueError: no speed, a duration outside 11..600 s, frames outside 0..1000, a probe beyond a quarter of a cycle.
     """
 
     speed: float = 0.60
@@ -66,7 +67,12 @@ class Parameters:
     plan: Plan = field(default_factory=lambda: FLAT_PLAN)
 
     def __post_init__(self) -> None:
-        ranges = {"speed": (1e-3, 10.0, "m/s"), "seconds": (1.0, 600.0, "s"), "frames": (0.0, 1000.0, "Hz"), "probe": (-0.25, 0.25, "cycles")}
+        ranges = {
+            "speed": (1e-3, 10.0, "m/s"),
+            "seconds": (1.0, 600.0, "s"),
+            "frames": (0.0, 1000.0, "Hz"),
+            "probe": (-0.25, 0.25, "cycles"),
+        }
         for name, (low, high, unit) in ranges.items():
             value = getattr(self, name)
             if not low <= value <= high:
@@ -195,10 +201,9 @@ def clocks_are_even_at_the_end(outcome: Outcome[Details]) -> bool:
 def history_is_a_ring(outcome: Outcome[Details]) -> bool:
     """At most 16 contacts are remembered, in order, alternating between touchdown and release of each foot."""
     contacts = list(outcome.details.walker.history)
-    ordered = all(a.tick <= b.tick for a, b in zip(contacts[:-1], contacts[1:], strict=True))
+    ordered = all(a.tick <= b.tick for a, b in pairwise(contacts))
     turns = all(
-        all(a.touchdown != b.touchdown for a, b in zip(own[:-1], own[1:], strict=True))
-        for own in ([c for c in contacts if c.foot == foot] for foot in range(2))
+        all(a.touchdown != b.touchdown for a, b in pairwise(own)) for own in ([c for c in contacts if c.foot == foot] for foot in range(2))
     )
     return len(contacts) <= RING and ordered and turns
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandbox.conventions import GRAVITY
+from sandbox.state import ContactState
 
 Array = NDArray[np.float64]
 
@@ -116,6 +117,34 @@ def foot_patch(heel: Array, toe_base: Array, half_width: float) -> Array:
         raise ValueError("heel and toe base of a foot must lie apart")
     across = half_width / length * np.array([along[1], -along[0]])
     return np.array([heel[:2] - across, heel[:2] + across, toe_base[:2] + across, toe_base[:2] - across])
+
+
+# Which part of the sole carries in each contact state: from, to along the sole (0 heel, 1 toe base, 2 toe tip), and of its width.
+PATCHES: dict[int, tuple[float, float, float]] = {
+    ContactState.HEEL: (0.0, 0.35, 0.8),
+    ContactState.FLAT: (0.0, 1.0, 1.0),
+    ContactState.FOREFOOT: (0.8, 1.6, 0.85),
+    ContactState.TOE: (1.4, 2.0, 0.6),
+}
+
+
+def articulated_patch(heel: Array, toe_base: Array, toe_tip: Array, half_width: float, state: int) -> Array:
+    """Corners (4, 2) [m] of the part of a sole that carries in a contact state (assumed shares); (0, 2) of an airborne foot.
+
+    A heel that carries alone does so with the rear of the sole, a forefoot with the ball and half of the toes, which are narrower;
+    toes alone with their tips.
+
+    Args:
+        heel, toe_base, toe_tip: points of the sole (3,) [m].
+        half_width: of the flat sole [m].
+        state: :class:`~sandbox.state.ContactState`.
+    """
+    if state == ContactState.AIRBORNE:
+        return np.empty((0, 2))
+    start, end, width = PATCHES[int(state)]
+    sole = np.array([heel[:2], toe_base[:2], toe_tip[:2]])
+    ends = [np.array([np.interp(at, (0, 1, 2), sole[:, axis]) for axis in range(2)]) for at in (start, end)]
+    return foot_patch(ends[0], ends[1], half_width * width)
 
 
 def support_margin(point: Array, polygon: Array) -> float | None:

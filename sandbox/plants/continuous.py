@@ -18,9 +18,11 @@ terminal extension with the toes up.
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.resources import files
 from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -35,7 +37,7 @@ from sandbox.controllers.coordination import ArmDrive, Coordination, UpperBody
 from sandbox.controllers.limbs import TICK_RATE, Contact, ContactHistory, LimbClocks
 from sandbox.controllers.planner import quintic
 from sandbox.controllers.steps import front_loaded, smoother_step
-from sandbox.controllers.velocity import FLAT_FOOT, HUMAN, Gait, Span, VelocityProfile
+from sandbox.controllers.velocity import FLAT_FOOT, HUMAN, Gait, Span, VelocityProfile, human_cadence
 from sandbox.plants.rocker import smooth_min, toe_pitch
 from sandbox.recording import Recording
 from sandbox.spatial import rotation_x
@@ -51,31 +53,23 @@ CLOSED: Final = 0.2  # of a step, which the feet may be apart when the walker st
 SETTLING: Final = 0.9  # [s] in which the root comes to rest over both feet
 PRELOAD: Final = 0.10  # [cycles] before the first release, in which the pelvis goes over the other foot
 
-# -- articulated foot; shares of the cycle, [rad]
-LANDING: Final = Span(0.22, 0.36)  # toes up at touchdown, at the lowest speed and from BRISK on
-LOWERED: Final = Span(0.10, 0.10)  # when the sole is flat
-PASSED: Final = Span(0.14, 0.12)  # [m] of the hip ahead of the ankle when the heel begins to rise
-RISE: Final = Span(0.80, 1.12)  # heel up at release
-RISE_POWER: Final = Span(2.0, 2.0)
-TOES: Final = Span(0.55, 0.55)  # of double support, after which the foot stands on the tips of its toes
-TILT: Final = Span(0.25, 0.25)  # of the toes at release
-BRISK: Final = 1.3  # [m/s] from which pitch does not grow with speed
-PITCH_RATE: Final = 12.0  # [rad/s]
-AHEAD: Final = Span(0.40, 0.42)  # of a step length, the landing ankle ahead of the root
-READY: Final = Span(0.12, 0.12)  # of the swing, before whose end the foot has its pitch of landing
-STRAIGHT: Final = Span(0.5, 0.5)  # of the swing, in which the toes straighten
-ARRIVAL: Final = Span(14.0, 14.0)  # [m/s^2] deceleration of the foot as it lands, at 1 m/s
-MOVING: Final = Span(0.0, 0.0)  # of the walking speed, with which the foot arrives
-LEAVING: Final = Span(0.0, 0.0)  # [m/s^2] acceleration of the foot as it leaves, at 1 m/s
-TURN_BACK: Final = Span(8.0, 8.0)  # [1/s] with which the turning of foot and toes at release is braked
-EARLY: Final = Span(1.0, 1.0)  # power of the swing's share: below 1 the foot is lifted early
+PITCH_RATE: Final = 12.0  # [rad/s] of a planted foot
 CORNER: Final = 0.02  # [m] over which the lowest point of the sole changes from toes to heel
+TILTED: Final = 0.15  # [rad] front of the pelvis down, walking on articulated feet: what the hip cannot extend, the lumbar spine does
+TOES_DOWN: Final = 0.03  # [rad] within which the guardrail bends the pitch of a foot in the air
 LEAST_KNEE: Final = 0.10  # [rad] that no leg is straighter than
 STANDING_DROP: Final = 0.012  # [m] of mid-hip below straight legs, standing
 HUMAN_COORDINATION: Final = Coordination(
-    pelvis_yaw=Span(0.03, 0.09), obliquity=Span(0.02, 0.06), shift=Span(0.024, 0.016), thorax_yaw=Span(0.03, 0.08),
-    corridor=Span(0.74, 0.72), arm_swing=Span(0.10, 0.30), arm_offset=Span(0.02, 0.04), elbow=Span(0.25, 0.50), elbow_forward=Span(0.10, 0.30),
-)  # fmt: skip
+    pelvis_yaw=Span(0.03, 0.09),
+    obliquity=Span(0.02, 0.06),
+    shift=Span(0.024, 0.016),
+    thorax_yaw=Span(0.03, 0.08),
+    corridor=Span(0.74, 0.72),
+    arm_swing=Span(0.10, 0.30),
+    arm_offset=Span(0.02, 0.04),
+    elbow=Span(0.25, 0.50),
+    elbow_forward=Span(0.10, 0.30),
+)
 
 
 @dataclass(frozen=True)
@@ -110,6 +104,62 @@ class Plan:
 FLAT_PLAN: Final = Plan("flat", FLAT_FOOT, Coordination(), follow=0.0)
 
 
+class Roll(NamedTuple):
+    """How an articulated foot goes through its cycle at one speed; angles [rad], toes up positive.
+
+    Attributes:
+        speed: [m/s].
+        landing: pitch at touchdown; lowered: phase of the cycle at which the sole is flat.
+        passed: root ahead of the ankle [m] when the heel begins to rise; rise: pitch of the heel at release; power: of its growth.
+        toes: share of double support after which the foot stands on the tips of its toes; tilt: of the toes at release.
+        ahead: landing ankle ahead of the root, of a step length.
+        ready, straight: shares of the swing before whose end the foot has its landing pitch, and in which the toes straighten.
+        arrival, leaving: deceleration of the landing foot and acceleration of the leaving one [m/s^2], per walking speed.
+        lift: clearance of the sole [m]; early: power of the swing's share, below 1 lifts early.
+        swing, lowest: of mid-hip: half its rise and fall [m], and the phase at which it is lowest.
+        moving: speed with which the foot arrives, of the walking speed.
+        back: rate at which the turning of foot and toes at release is braked [1/s].
+    """
+
+    speed: float
+    landing: float
+    lowered: float
+    passed: float
+    rise: float
+    power: float
+    toes: float
+    tilt: float
+    ahead: float
+    ready: float
+    straight: float
+    arrival: float
+    lift: float
+    swing: float
+    lowest: float
+    moving: float
+    leaving: float
+    back: float
+    early: float
+
+
+@cache
+def rolls() -> tuple[Roll, ...]:
+    """The table ``data/rolling.toml``, by speed."""
+    table = tomllib.loads(files("sandbox.plants").joinpath("data", "rolling.toml").read_text(encoding="utf-8"))
+    return tuple(Roll(*map(float, row)) for row in zip(*(table[name] for name in Roll._fields), strict=True))
+
+
+@lru_cache(maxsize=4096)
+def roll_at(speed: float) -> Roll:
+    """Between the rows of :func:`rolls`, which it does not leave."""
+    table = rolls()
+    v = min(max(speed, table[0].speed), table[-1].speed)
+    k = max(k for k in range(len(table) - 1) if table[k].speed <= v)
+    low, high = table[k], table[k + 1]
+    share = (v - low.speed) / (high.speed - low.speed)
+    return Roll(*(a + share * (b - a) for a, b in zip(low, high, strict=True)))
+
+
 class FootGeometry(NamedTuple):
     """Of a foot along its sole, from the ankle [m]: heel behind, ball and toe tip ahead, ankle and toe joint above the sole."""
 
@@ -122,9 +172,7 @@ class FootGeometry(NamedTuple):
     @classmethod
     def of(cls, anatomy: Anatomy) -> FootGeometry:
         tip = anatomy.points["left_toe_tip"][1]
-        return cls(
-            anatomy.heel_behind_ankle, anatomy.ball_ahead_of_ankle, anatomy.toe_ahead_of_ankle, anatomy.ankle_height, -float(tip[2])
-        )
+        return cls(anatomy.heel_behind_ankle, anatomy.ball_ahead_of_ankle, anatomy.toe_ahead_of_ankle, anatomy.ankle_height, -float(tip[2]))
 
     def ankle_from(self, along: float, pitch: float) -> tuple[float, float]:
         """Ankle (forward, up) from the point of the sole ``along`` [m] ahead of it, at a pitch [rad], toes up."""
@@ -170,7 +218,7 @@ class Foot:
         self.landed_at = 0.0  # pitch at touchdown
         self._path = self._turn = self._toes = (0.0, 0.0, 0.0)
         self.left_from = forward
-        self.reduced = 0.0  # by how much the envelope has taken pitch off
+        self._tips_at = 0.0  # phase at which it came to stand on the tips of its toes
 
     # -- planted ---------------------------------------------------------------------------------------------------------
 
@@ -184,21 +232,21 @@ class Foot:
 
     def law(self, phase: float, gait: Gait, effort: float) -> float:
         """Pitch that a planted foot is to have at a phase of its cycle."""
-        brisk = _brisk(gait)
-        if self.landed_at > 0 and phase < LOWERED.at(brisk):
-            return self.landed_at * (1 - smoother_step(phase / LOWERED.at(brisk)))
+        roll = roll_at(gait.speed)
+        if self.landed_at > 0 and phase < roll.lowered:
+            return self.landed_at * (1 - smoother_step(phase / roll.lowered))
         rise, release = _rise(gait), _release(gait)
         u = max(phase - rise, 0.0) / (release - rise)
-        return -effort * RISE.at(brisk) * float(u ** RISE_POWER.at(brisk))
+        return -effort * roll.rise * float(u**roll.power)
 
     def stand(self, phase: float, gait: Gait, effort: float) -> None:
         """One tick on the ground at ``phase`` of the cycle; ``effort`` 0 standing, 1 walking."""
         before = self.ankle[0], self.pitch, self.mtp
         g = self.geometry
         if self.articulated:
-            asked = self.law(phase, gait, effort) if self.reduced == 0 else self.pitch
+            asked = self.law(phase, gait, effort)
             self.pitch += min(max(asked - self.pitch, -PITCH_RATE * DT), PITCH_RATE * DT)
-            if self.mode is ContactState.HEEL and (phase >= LOWERED.at(_brisk(gait)) or self.pitch <= 0):
+            if self.mode is ContactState.HEEL and (phase >= roll_at(gait.speed).lowered or self.pitch <= 0):
                 self.pitch = min(self.pitch, 0.0)
                 self.pivot += g.heel + g.ball
                 self.mode, self.landed_at = ContactState.FLAT, 0.0
@@ -208,7 +256,7 @@ class Foot:
     def _place(self, phase: float, gait: Gait, effort: float) -> None:
         g = self.geometry
         release = _release(gait)
-        start = release - (1 - TOES.at(_brisk(gait))) * 0.5 * gait.double_support
+        start = release - (1 - roll_at(gait.speed).toes) * 0.5 * gait.double_support
         if self.mode in (ContactState.FLAT, ContactState.FOREFOOT):
             rolled = self.articulated and self.pitch < -math.radians(0.5)
             self.mode = ContactState.FOREFOOT if rolled else ContactState.FLAT
@@ -216,9 +264,10 @@ class Foot:
                 forward, _ = g.ankle_from(g.ball, self.pitch)
                 self.pivot += forward + g.tip_from_ankle(self.pitch, g.lying_toes(self.pitch))[0]
                 self.mode = ContactState.TOE
+                self._tips_at = phase
         if self.mode is ContactState.TOE:
-            share = min(max((phase - start) / (release - start), 0.0), 1.0)
-            toes = g.lying_toes(self.pitch) - TILT.at(_brisk(gait)) * share**2
+            share = min(max((phase - self._tips_at) / (release - start), 0.0), 1.0)
+            toes = g.lying_toes(self.pitch) - roll_at(gait.speed).tilt * share**2
             forward, up = g.tip_from_ankle(self.pitch, toes)
             self.ankle = self.pivot - forward, -up
             self.mtp = toes - self.pitch
@@ -237,12 +286,12 @@ class Foot:
 
     def release(self, gait: Gait, speed: float) -> None:
         """Leave the ground with the velocity that the foot has; ``speed`` of the root [m/s]."""
-        brisk = _brisk(gait)
+        roll = roll_at(gait.speed)
         self.mode = ContactState.AIRBORNE
         self.left_from = self.ankle[0]
-        self._path = self.ankle[0], self.rate, LEAVING.at(brisk) * speed
-        self._turn = self.pitch, self.pitch_rate, -TURN_BACK.at(brisk) * self.pitch_rate
-        self._toes = self.mtp, self.mtp_rate, -TURN_BACK.at(brisk) * self.mtp_rate
+        self._path = self.ankle[0], self.rate, roll.leaving * speed
+        self._turn = self.pitch, self.pitch_rate, -roll.back * self.pitch_rate
+        self._toes = self.mtp, self.mtp_rate, -roll.back * self.mtp_rate
 
     def swing(self, share: float, left: float, span: float, goal: float, gait: Gait, effort: float) -> None:
         """One tick in the air: ``share`` of the swing passed, ``left`` and ``span`` of it [s], ``goal`` where the ankle is to land."""
@@ -252,12 +301,12 @@ class Foot:
             forward = self.left_from + smoother_step(front_loaded(share)) * (goal - self.left_from)
             self.ankle = forward, g.height + gait.lift * math.sin(math.pi * share) ** 2
         else:
-            brisk, speed = _brisk(gait), effort * gait.speed
-            self._path = _towards(self._path, goal, MOVING.at(brisk) * speed, -ARRIVAL.at(brisk) * speed, left)
-            self._turn = _towards(self._turn, effort * LANDING.at(brisk), 0.0, 0.0, left - READY.at(brisk) * span)
-            self._toes = _towards(self._toes, 0.0, 0.0, 0.0, left - (1 - STRAIGHT.at(brisk)) * span)
+            roll, speed = roll_at(gait.speed), effort * gait.speed
+            self._path = _towards(self._path, goal, roll.moving * speed, -roll.arrival * speed, left)
+            self._turn = _towards(self._turn, effort * roll.landing, 0.0, 0.0, left - roll.ready * span)
+            self._toes = _towards(self._toes, 0.0, 0.0, 0.0, left - (1 - roll.straight) * span)
             self.pitch, self.mtp = self._turn[0], self._toes[0]
-            lift = gait.lift * math.sin(math.pi * share ** EARLY.at(brisk)) ** 2
+            lift = effort * roll.lift * math.sin(math.pi * share**roll.early) ** 2
             self.ankle = self._path[0], g.sole_below(self.pitch, self.pitch + self.mtp) + lift
         self._rates(before)
 
@@ -272,20 +321,20 @@ def _towards(
     return step
 
 
+def _extent(gait: Gait) -> float:
+    """How much of :class:`Roll` a gait takes: all of it in people's steps, less in shorter ones."""
+    return min(gait.step_length / (gait.speed * 60.0 / human_cadence(gait.speed, REFERENCE.height)), 1.0)
+
+
 def _release(gait: Gait) -> float:
     """Phase of the cycle at which a foot leaves the ground."""
     return 0.5 * (1 + gait.double_support)
 
 
-def _brisk(gait: Gait) -> float:
-    """0 at the lowest speed, 1 from :data:`BRISK` on."""
-    return min(max((gait.speed - 0.4) / (BRISK - 0.4), 0.0), 1.0)
-
-
 def _rise(gait: Gait) -> float:
     """Phase at which the heel begins to rise: the root has by then passed the ankle."""
-    ahead = AHEAD.at(_brisk(gait)) * gait.step_length
-    return (ahead + PASSED.at(_brisk(gait))) / (2 * gait.step_length)
+    roll = roll_at(gait.speed)
+    return (roll.ahead * gait.step_length + roll.passed) / (2 * gait.step_length)
 
 
 # -- root ----------------------------------------------------------------------------------------------------------------
@@ -340,9 +389,10 @@ def signals(phase: float, double_support: float) -> tuple[float, float]:
 def steady_foot(gait: Gait, geometry: FootGeometry) -> tuple[Array, Array, Array]:
     """An articulated foot over one cycle of steady walking: phase (T,), ankle ahead of the root and above the ground (T,) [m]."""
     rate = 1 / (2 * gait.duration)
-    ahead = AHEAD.at(_brisk(gait)) * gait.step_length
+    ahead = roll_at(gait.speed).ahead * gait.step_length
     foot = Foot(geometry, True, ahead)
-    foot.pitch = LANDING.at(_brisk(gait))
+    extent = _extent(gait)
+    foot.pitch = extent * roll_at(gait.speed).landing
     foot.ankle = ahead, geometry.sole_below(foot.pitch, foot.pitch)
     foot.land()
     ticks = round(1 / (rate * DT))
@@ -350,12 +400,12 @@ def steady_foot(gait: Gait, geometry: FootGeometry) -> tuple[Array, Array, Array
     for tick in range(1, ticks + 1):
         phase, root = tick * rate * DT, tick * DT * gait.speed
         if phase < release:
-            foot.stand(phase, gait, 1.0)
+            foot.stand(phase, gait, extent)
         else:
             if foot.mode is not ContactState.AIRBORNE:
                 foot.release(gait, gait.speed)
             left, span = (1 - phase) / rate, (1 - release) / rate
-            foot.swing(min((phase - release) / (1 - release), 1.0), left, span, 2 * gait.step_length + ahead, gait, 1.0)
+            foot.swing(min((phase - release) / (1 - release), 1.0), left, span, 2 * gait.step_length + ahead, gait, extent)
         out.append((phase, foot.ankle[0] - root, foot.ankle[1]))
     phase, forward, up = np.array(out).T
     return phase, forward, up
@@ -363,7 +413,7 @@ def steady_foot(gait: Gait, geometry: FootGeometry) -> tuple[Array, Array, Array
 
 @lru_cache(maxsize=256)
 def planned_height(gait: Gait, anatomy: Anatomy, coordination: Coordination) -> Height:
-    """The highest path of mid-hip that both legs reach all through a cycle, without more rise and fall than that takes."""
+    """The highest path of mid-hip, with the rise and fall of :class:`Roll`, that both legs reach all through a cycle."""
     geometry, body = FootGeometry.of(anatomy), UpperBody(anatomy, coordination)
     longest = (anatomy.length("thigh") + anatomy.length("shank")) * math.cos(0.5 * LEAST_KNEE)
     phase, forward, up = steady_foot(gait, geometry)
@@ -376,13 +426,9 @@ def planned_height(gait: Gait, anatomy: Anatomy, coordination: Coordination) -> 
     limit = up - right[:, 2] + np.sqrt(longest**2 - (forward - right[:, 1]) ** 2 - across**2)
     # the left leg does the same half a cycle later
     both = np.minimum(limit, np.interp((phase + 0.5) % 1.0, phase, limit, period=1.0))
-    best = Height(-math.inf, 0.0, 0.0)
-    for swing in np.linspace(0.0, 0.04, 17).tolist():
-        for lowest in np.linspace(0.0, 0.14, 15).tolist():
-            mean = float((both + swing * np.cos(4 * np.pi * (phase - lowest))).min())
-            if mean - 0.35 * swing > best.mean - 0.35 * best.swing:
-                best = Height(mean, swing, lowest)
-    return best
+    roll = roll_at(gait.speed)
+    mean = float((both + roll.swing * np.cos(4 * np.pi * (phase - roll.lowest))).min())
+    return Height(mean, roll.swing, roll.lowest)
 
 
 # -- the walker ----------------------------------------------------------------------------------------------------------
@@ -445,7 +491,7 @@ class ContinuousWalker:
         self._half = anatomy.hip_half_spacing
         self._thigh, self._shank = anatomy.length("thigh"), anatomy.length("shank")
         self._longest = (self._thigh + self._shank) * math.cos(0.5 * LEAST_KNEE)
-        self._ankle_joint = [anatomy.joint_index[f"{side}_ankle_dorsiflexion"] for side in SIDES]
+        self._lumbar = anatomy.joint_index["lumbar_flexion"]
         self._heights: list[tuple[float, Height]] = []
         if self.articulated:
             profile = self.plan.profile
@@ -512,7 +558,7 @@ class ContinuousWalker:
             since = float(self.clocks.phase[i]) - self._cycle[i]
             if foot.mode is ContactState.AIRBORNE and since >= 1:
                 late = (1 - since) * 2 * gait.duration  # the moment lies within the tick
-                foot.swing(1.0, 0.0, 1.0, self._goal(i, late, gait), gait, self._effort)
+                foot.swing(1.0, 0.0, 1.0, self._goal(late, gait), gait, self._effort * _extent(gait))
                 foot.land()
                 self._cycle[i] += 1
                 self.history.add(Contact(self.ticks, i, True, self.clocks.touchdown()))
@@ -531,14 +577,15 @@ class ContinuousWalker:
     def _effort(self) -> float:
         return smoother_step(self.root.velocity / (0.8 * self.plan.profile.slowest))
 
-    def _goal(self, i: int, left: float, gait: Gait) -> float:
-        """Where the ankle of foot ``i`` is to land, ``left`` [s] from now."""
+    def _goal(self, left: float, gait: Gait) -> float:
+        """Where the ankle of the foot in the air is to land, ``left`` [s] from now."""
         step = self.root.velocity * gait.duration
-        share = AHEAD.at(_brisk(gait)) if self.articulated else 0.5
+        share = roll_at(gait.speed).ahead if self.articulated else 0.5
         return self.root.position + self.root.velocity * left + share * step
 
     def _place_feet(self, gait: Gait, rate: float, effort: float) -> None:
         release = _release(gait)
+        effort *= _extent(gait)
         for i, foot in enumerate(self.feet):
             since = float(self.clocks.phase[i]) - self._cycle[i]
             if foot.mode is not ContactState.AIRBORNE:
@@ -546,7 +593,7 @@ class ContinuousWalker:
                 continue
             left, span = (1 - since) / rate, (1 - release) / rate
             share = min(max((since - release) / (1 - release), 0.0), 1.0)
-            foot.swing(share, left, span, self._goal(i, left, gait), gait, effort)
+            foot.swing(share, left, span, self._goal(left, gait), gait, effort)
 
     # -- pelvis and legs -------------------------------------------------------------------------------------------------
 
@@ -556,6 +603,9 @@ class ContinuousWalker:
         self.arms.advance(np.array([-separation, separation]), DT)
         rotation, shift = self.body.pelvis(gait.share, separation, carrying)
         q = self.body.joints(self.solver.posture, gait.share, separation, carrying, self.arms.position)
+        if self.articulated:
+            rotation = rotation @ rotation_x(-TILTED * effort)
+            q[self._lumbar] = -TILTED * effort  # the trunk stays upright over it
         middle = 0.5 * (self.feet[0].ankle[0] + self.feet[1].ankle[0])
         self.follow = min(self.follow + 0.5 * DT, self.plan.follow)
         pelvis = np.array([shift, 0.0, 0.0])
@@ -608,18 +658,28 @@ class ContinuousWalker:
         pelvis[2] = top
         miss, ok = 0.0, True
         for i, (sign, hip, foot) in enumerate(zip((-1.0, 1.0), hips, self.feet, strict=True)):
-            frame = rotation_x(foot.pitch)
             centre = pelvis + hip
             ankle = np.array([sign * self._half, foot.ankle[0], foot.ankle[1]])
-            slide = frame[2, 1] / (centre[2] - ankle[2])
-            x, y = -slide * (centre[0] - ankle[0]), frame[1, 1] - slide * (centre[1] - ankle[1])
             first = int(self.solver.tree.leg[i])
             leg = q[first : first + MTP + 1]
-            far = solve_leg(rotation, centre, ankle, frame, math.atan2(-x, y), self._thigh, self._shank, sign, leg)
+            miss = max(miss, self._leg(leg, rotation, centre, ankle, foot.pitch, sign))
+            if self.articulated and foot.mode is ContactState.AIRBORNE:  # who is in the air lets the toes down instead
+                excess = float(leg[4]) - float(smooth_min(leg[4], self.plan.guardrail, TOES_DOWN))
+                if excess > 0:
+                    foot.pitch -= excess
+                    self._leg(leg, rotation, centre, ankle, foot.pitch, sign)
+            else:
+                ok = ok and leg[4] <= self.plan.guardrail
             leg[MTP] = foot.mtp
-            miss = max(miss, float(far))
-            ok = ok and leg[4] <= self.plan.guardrail
         return ok, miss
+
+    def _leg(self, leg: Array, rotation: Array, hip: Array, ankle: Array, pitch: float, sign: float) -> float:
+        """Solve one leg so that the foot points straight ahead at ``pitch``. Returns how far the ankle is out of reach [m]."""
+        frame = rotation_x(pitch)
+        # the foot has two axes at the ankle: the knee points along its long axis, slid down the hip-ankle line to the horizontal
+        slide = frame[2, 1] / (hip[2] - ankle[2])
+        x, y = -slide * (hip[0] - ankle[0]), frame[1, 1] - slide * (hip[1] - ankle[1])
+        return float(solve_leg(rotation, hip, ankle, frame, math.atan2(-x, y), self._thigh, self._shank, sign, leg))
 
 
 def film(walker: ContinuousWalker, walk: Sequence[Snapshot], name: str) -> Recording:

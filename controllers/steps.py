@@ -26,6 +26,7 @@ from sandbox.mechanics import Support
 from sandbox.state import FEET, LEFT, RIGHT
 
 MOST_STEPS: Final = 10_000
+ROUNDING: Final = 1e-9  # [s] by which the sum of many ticks may miss the end of a step that it reaches
 
 Transfer = Literal["even", "front-loaded"]
 PelvisTiming = Literal["whole-step", "with-swing"]
@@ -222,12 +223,12 @@ class StepSequence:
         if not 0 <= dt < math.inf:
             raise ValueError(f"a time of {dt:g} s cannot pass: give one of at least 0")
         self.elapsed += dt
-        while self.elapsed >= self.plan.duration and not self.finished:
+        while self.elapsed >= self.plan.duration - ROUNDING and not self.finished:
             if self.index + 1 == self.count:
                 self.elapsed = self.plan.duration
                 self.finished = True
             else:
-                self.elapsed -= self.plan.duration
+                self.elapsed = max(0.0, self.elapsed - self.plan.duration)
                 self.index += 1
                 self.handoffs += 1
         if self.finished:

@@ -88,10 +88,12 @@ SHOWN_RATE = 30  # [Hz]
 
 @dataclass(frozen=True)
 class Parameters:
-    """A subject, and how much its adapters are tried.
+    """A subject, by default the frozen one, and how much its adapters are tried.
 
     Attributes:
-        mass: [kg]; height: [m]; sex: ``mean``, ``female`` or ``male``. The defaults are the frozen subject.
+        mass: of the body [kg].
+        height: of the body [m].
+        sex: ``mean``, ``female`` or ``male``: whose mass distribution and proportions.
         poses: random poses of the round trips.
         seed: of them.
 

@@ -29,10 +29,11 @@ import numpy as np
 from sandbox.bodies.anatomy import SIDES
 from sandbox.bodies.inertia import Array
 from sandbox.bodies.reference import Region
-from sandbox.bodies.standing import Pose, StandingSolver, Target
+from sandbox.bodies.standing import LEG_AXES, Pose, StandingSolver, Target
 from sandbox.harness import Experiment, Outcome, Variant
 from sandbox.recording import Recording
 from sandbox.report import plot
+from sandbox.report.figure import LEFT_COLOUR, RIGHT_COLOUR
 from sandbox.state import LEFT, RIGHT
 from sandbox.trajectory import Trajectory
 
@@ -233,7 +234,7 @@ def figures(outcomes: Mapping[str, Outcome[Details]]) -> dict[str, Figure]:
     """The presets from the side and from the front: bodies as solved, rings where the ankles and the pelvis were asked to be."""
     ((_, outcome),) = outcomes.items()
     assert outcome.recording is not None
-    figure = plot.blank(13, 6.4, "LO-003: presets of the standing solver, as solved; rings where pelvis and ankles were requested")
+    figure = plot.blank(14, 5.6, "LO-003: presets of the standing solver, as solved; rings where pelvis and ankles were requested")
     rows = figure.subplots(2, len(outcome.details.poses), sharey=True)
     for k, (name, pose) in enumerate(outcome.details.poses.items()):
         for axes, view, across in ((rows[0, k], "side", np.array([0, 1, 0])), (rows[1, k], "front", np.array([-1, 0, 0]))):
@@ -246,10 +247,36 @@ def figures(outcomes: Mapping[str, Outcome[Details]]) -> dict[str, Figure]:
             axes.set(xlim=(-0.75, 1.0) if view == "side" else (-0.85, 0.85), ylim=(-0.05, 1.95), aspect="equal", xticks=[], yticks=[])
             for spine in axes.spines.values():
                 spine.set_visible(False)
-        worst = max(outcome.details.solver.regions(pose).values()).name.lower()
-        rows[0, k].set_title(f"{name}\n{worst}", fontsize=9)
+        rows[0, k].set_title(f"{name}\n{worst_axis(outcome.details.solver, pose)}", fontsize=7.5)
         rows[1, k].set_title(f"height {1000 * pose.lowered:+.0f} mm, miss {1000 * pose.miss.max():.0f} mm", fontsize=8, fontweight="normal")
-    return {"presets": figure}
+    return {"presets": figure, "envelopes": envelopes_figure(outcome)}
+
+
+def envelopes_figure(outcome: Outcome[Details]) -> Figure:
+    """Every axis of both legs in every preset, within its comfortable range and its guardrail."""
+    solver, poses = outcome.details.solver, outcome.details.poses
+    figure = plot.blank(14, 6, "LO-003: axes of the legs by preset [deg]; guardrail grey, comfortable blue")
+    for axes, axis in zip(figure.subplots(2, 3).flat, LEG_AXES, strict=True):
+        envelope = solver.envelopes[axis]
+        for (low, high), colour in ((np.degrees(envelope.outer), "#e9ebee"), (np.degrees(envelope.comfortable), "#cfe0ef")):
+            axes.axhspan(low, high, color=colour, lw=0)
+        for side, colour, aside in zip(SIDES, (LEFT_COLOUR, RIGHT_COLOUR), (-0.12, 0.12), strict=True):
+            angles = [math.degrees(solver.angle(pose, f"{side}_{axis}")) for pose in poses.values()]
+            axes.plot(np.arange(len(poses)) + aside, angles, "o", color=colour, ms=5, label=side)
+        axes.set_xticks(range(len(poses)), list(poses), rotation=25, fontsize=7)
+        axes.set_title(axis.replace("_", " "))
+    figure.axes[0].legend(fontsize=8)
+    return figure
+
+
+def worst_axis(solver: StandingSolver, pose: Pose) -> str:
+    """The axis that is nearest to its guardrail or farthest beyond it, of those outside their comfortable range."""
+    regions = {joint: region for joint, region in solver.regions(pose).items() if region is not Region.COMFORTABLE}
+    if not regions:
+        return "comfortable"
+    joint = max(regions, key=lambda name: solver.envelopes[name.partition("_")[2]].excess(solver.angle(pose, name)))
+    axis = joint.partition("_")[2].replace("_", " ")
+    return f"{regions[joint].name.lower()}: {axis} {math.degrees(solver.angle(pose, joint)):.1f}°"
 
 
 EXPERIMENT = Experiment(

@@ -114,7 +114,7 @@ def run(p: Parameters) -> Outcome[Details]:
         "handoff_joint_delta_m": max((float(np.linalg.norm(d, axis=1).max()) for d in handoffs), default=0.0),
         "handoff_pelvis_delta_m": max((float(np.linalg.norm(poses[k + 1].pelvis - poses[k].pelvis)) for k in ends), default=0.0),
         "knee_ahead_least_m": min(solver.knee_ahead(pose, leg) for pose in poses for leg in (LEFT, RIGHT)),
-        "toe_clearance_central_m": min(clearance),
+        "toe_clearance_central_m": min(clearance, default=math.nan),
         "reach_error_m": max(float(pose.miss.max()) for pose in poses),
         "dorsiflexion_highest_deg": float(dorsiflexion[row, foot]),
         "first_violation_step": math.nan if first is None else instants[first].number + 1,
@@ -245,8 +245,8 @@ def figures(outcomes: Mapping[str, Outcome[Details]]) -> dict[str, Figure]:
     bodies.set_axis_off()
     angles = figure.add_subplot(grid[1])
     for name, each in outcomes.items():
-        if name in ("four-steps", "eight-steps", "left-first"):
-            continue
+        if "retained" in outcomes and name in ("four-steps", "eight-steps", "left-first"):
+            continue  # which differ in nothing that is drawn
         d = each.details
         phases = np.array([instant.number + instant.phase for instant in d.instants])
         angles.plot(phases, d.dorsiflexion.max(axis=1), label=f"{name}: {each.metrics['dorsiflexion_highest_deg']:.2f} deg at most")

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import inspect
 import json
 import math
 import pkgutil
@@ -127,7 +128,7 @@ class Entry:
 
     Attributes:
         name: as it is typed, for instance ``lo-004-one-step``.
-        title: first line of the docstring.
+        title: first line of the docstring, without its full stop.
         paragraphs: by the names of :data:`PARAGRAPHS`.
         source: its file.
     """
@@ -194,6 +195,7 @@ def _entry(module: str) -> Entry:
     source = Path(spec.origin)
     text = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
     title, _, rest = text.partition("\n")
+    title = title.rstrip(".")
     pieces = re.split(rf"^({'|'.join(PARAGRAPHS)}):", rest, flags=re.MULTILINE)
     paragraphs = {name: " ".join(body.split()) for name, body in zip(pieces[1::2], pieces[2::2], strict=True)}
     for name in PARAGRAPHS:
@@ -229,15 +231,16 @@ def changed(parameters: P, changes: Sequence[str]) -> P:
     Raises:
         ValueError: an unknown key, a value of another kind than the one it replaces, or one that the parameters refuse.
     """
+    known = flat(parameters)
+    values: dict[str, Any] = {}
     for change in changes:
         key, equals, text = (part.strip() for part in change.partition("="))
         if not equals or not key:
-            raise ValueError(f"--set {change!r} is not KEY=VALUE: for instance --set {next(iter(flat(parameters)), 'key')}=...")
-        known = flat(parameters)
+            raise ValueError(f"--set {change!r} is not KEY=VALUE: for instance --set {next(iter(known), 'key')}=...")
         if key not in known:
             raise ValueError(f"unknown parameter {key!r}{nearest(key, known)}")
-        parameters = _replaced(parameters, key.split("."), _value(key, text, known[key]))
-    return parameters
+        values[key] = _value(key, text, known[key])
+    return _replaced(parameters, values)
 
 
 def flat(parameters: Any, prefix: str = "") -> dict[str, Any]:
@@ -252,9 +255,28 @@ def flat(parameters: Any, prefix: str = "") -> dict[str, Any]:
     return out
 
 
-def _replaced(parameters: Any, path: Sequence[str], value: Any) -> Any:
-    first, *rest = path
-    return dataclasses.replace(parameters, **{first: _replaced(getattr(parameters, first), rest, value) if rest else value})
+def documented(parameters: Any, prefix: str = "") -> dict[str, str]:
+    """What each parameter is, by dotted key, from the paragraph ``Attributes:`` of its class."""
+    _, _, text = inspect.cleandoc(type(parameters).__doc__ or "").partition("Attributes:\n")
+    entries = re.findall(r"^    (\w[\w, ]*): (.*(?:\n        .*)*)", text, flags=re.MULTILINE)
+    said = {name: " ".join(words.replace("``", "").split()) for names, words in entries for name in names.split(", ")}
+    out: dict[str, str] = {}
+    for each in dataclasses.fields(parameters):
+        value = getattr(parameters, each.name)
+        if dataclasses.is_dataclass(value):
+            out |= documented(value, f"{prefix}{each.name}.")
+        else:
+            out[f"{prefix}{each.name}"] = said.get(each.name, "")
+    return out
+
+
+def _replaced(parameters: P, values: Mapping[str, Any]) -> P:
+    """All ``values`` by dotted key at once, since one may be legal only beside another."""
+    own = {key: value for key, value in values.items() if "." not in key}
+    for name in {key.partition(".")[0] for key in values if "." in key}:
+        inner = {key.partition(".")[2]: value for key, value in values.items() if key.startswith(f"{name}.")}
+        own[name] = _replaced(getattr(parameters, name), inner)
+    return dataclasses.replace(parameters, **own) if own else parameters  # type: ignore[type-var]
 
 
 def _value(key: str, text: str, old: object) -> Any:
@@ -338,9 +360,20 @@ class Verdict:
 
 
 def check(name: str) -> Verdict:
-    """Run all variants of the experiment ``name``, and hold them against its checks and its TOML file."""
+    """Run all variants of the experiment ``name``, and hold them against its checks and its TOML file.
+
+    An experiment that raises an error has failed, and keeps no other from being run.
+    """
     began = time.monotonic()
     entry = catalogue()[name]
+    try:
+        return _check(entry, began)
+    except Exception as error:
+        words = " ".join(str(error).split())
+        return Verdict(entry.short, (f"raised {type(error).__name__}: {words}",), 0, 0, 0, time.monotonic() - began)
+
+
+def _check(entry: Entry, began: float) -> Verdict:
     experiment, expected = entry.load(), entry.expected()
     results = {result.variant.name: result for result in run(experiment, experiment.variants, expected)}
     faults = [f"{name}: {fault}" for name, result in results.items() for fault in result.faults]

@@ -39,7 +39,13 @@ def test_every_check_says_what_it_claims(name: str):
 def test_run_writes_recording_replay_figures_and_metrics(elsewhere: Path, capsys: pytest.CaptureFixture[str]):
     assert cli.main(["experiment", "run", "lo-003", "--out", "here/lo3", "--set", "samples=10", "--set", "high=0.2"]) == 0
     folder = elsewhere / "here/lo3"
-    assert sorted(path.name for path in folder.iterdir()) == ["metrics.json", "presets.png", "retained.html", "retained.npz"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "envelopes.png",
+        "metrics.json",
+        "presets.png",
+        "retained.html",
+        "retained.npz",
+    ]
     assert Recording.load(folder / "retained.npz").header["scene"] == "standing"
     metrics = json.loads((folder / "metrics.json").read_text())["retained"]
     assert metrics["parameters"]["high"] == 0.2
@@ -54,7 +60,7 @@ def test_list_and_show_tell_what_there_is(capsys: pytest.CaptureFixture[str]):
     assert cli.main(["experiment", "show", "lo-003"]) == 0
     shown = capsys.readouterr().out
     assert all(f"{name}:" in shown for name in harness.PARAGRAPHS)
-    assert "overreach = 0.9" in shown
+    assert "overreach = 0.9  right ankle forward in OVERREACH [m]." in shown
 
 
 def test_check_prints_one_line_and_fails_with_the_experiment(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
@@ -81,6 +87,16 @@ def test_check_prints_one_line_and_fails_with_the_experiment(capsys: pytest.Capt
         ("run lo-003 --set high=nan", "high = nan is not finite"),
         ("run lo-003 --set high=-0.1", "high -0.1 m is outside 0..2 m"),
         ("run lo-003 --set samples=0", "samples 0 is outside 1..100000"),
+        ("run lo-001 --set height=3", "height 3 m is outside 1.2-2.2 m"),
+        ("run lo-001 --set sex=neuter", "sex 'neuter' is not one of mean, female, male"),
+        ("run lo-002 --set fast=-1", "fast -1 m/s is outside 0..5 m/s"),
+        ("run lo-004 --set plan.step_lenght=0.3", "did you mean 'plan.step_length'?"),
+        ("run lo-004 --set plan.step_length=nan", "plan.step_length = nan is not finite"),
+        ("run lo-004 --set plan.step_length=-0.3", "step_length -0.3 m is outside 0..1.5 m"),
+        ("run lo-004 --set plan.transfer=evn", "unknown transfer 'evn': did you mean 'even'?"),
+        ("run lo-004 --set swing=rigth", "unknown foot 'rigth': did you mean 'right'?"),
+        ("run lo-005 --set steps=10001", "steps 10001 is outside 1..10000"),
+        ("run lo-005 --set drop=0.02", "drop 0.02 m is outside 0..0.01 m"),
         ("check lo-003 --set high=1", "--set means nothing to `experiment check`"),
         ("check all --workers 0", "workers 0 is outside 1..256"),
         ("list lo-003", "sandbox experiment show lo-003"),

@@ -96,6 +96,55 @@ def test_changes_reach_nested_parameters_and_keep_kinds():
     assert got == Parameters(Plan(0.3, 8, "odd"), (1.0, 2.0, 3.0), True)
 
 
+def test_changes_are_made_together():
+    """One may be legal only beside another."""
+
+    @dataclass(frozen=True)
+    class Span:
+        low: float = 0.1
+        high: float = 0.9
+
+        def __post_init__(self):
+            if not self.low < self.high:
+                raise ValueError("low must be below high")
+
+    assert harness.changed(Span(), ["low=0.95", "high=0.99"]) == Span(0.95, 0.99)
+    with pytest.raises(ValueError, match="low must be below high"):
+        harness.changed(Span(), ["low=0.95"])
+
+
+def test_parameters_say_what_they_are():
+    @dataclass(frozen=True)
+    class Body:
+        """A body.
+
+        Attributes:
+            mass: in ``kg``.
+            height: of the body,
+                standing [m].
+            left, right: feet.
+        """
+
+        mass: float = 70.0
+        height: float = 1.7
+        left: int = 0
+        right: int = 1
+        plan: Plan = Plan()
+
+    said = harness.documented(Body())
+    assert said == {
+        "mass": "in kg.", "height": "of the body, standing [m].", "left": "feet.", "right": "feet.",
+        "plan.length": "", "plan.steps": "", "plan.kind": "",
+    }  # fmt: skip
+
+
+def test_an_experiment_that_raises_has_failed(package: Path):
+    (package / "lo_001_first.toml").write_text("")
+    verdict = harness.check("lo-001-first")
+    assert not verdict.passed
+    assert "raised AttributeError" in verdict.line()
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

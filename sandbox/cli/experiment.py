@@ -66,7 +66,7 @@ class ExperimentCommand:
             raise ValueError(f"`experiment {self.action}` needs the name of an experiment: see sandbox experiment list")
 
     def _show(self, entries: dict[str, Entry]) -> int:
-        from sandbox.harness import claim_of, find, flat, title_of
+        from sandbox.harness import claim_of, documented, find, flat, title_of
 
         with checking():
             entry = find(self.name, entries)
@@ -81,10 +81,14 @@ class ExperimentCommand:
         print("\nChecks:")
         claims: list[Callable[..., bool]] = [*experiment.checks, *experiment.comparisons]
         for claim in claims:
-            print(f"  {title_of(claim):<38} {claim_of(claim)}")
+            print(f"  {title_of(claim)}\n{textwrap.indent(textwrap.fill(claim_of(claim), WIDTH), '      ')}")
         print("\nParameters, for --set:")
-        for key, value in flat(experiment.variants[0].parameters).items():
-            print(f"  {key} = {_text(value)}")
+        parameters = experiment.variants[0].parameters
+        meaning = documented(parameters)
+        settings = {key: f"{key} = {_text(value)}" for key, value in flat(parameters).items()}
+        width = max(map(len, settings.values()))
+        for key, setting in settings.items():
+            print(f"  {setting:<{width}}  {meaning[key]}".rstrip())
         return DONE
 
     def _run(self, entries: dict[str, Entry]) -> int:
@@ -113,12 +117,14 @@ class ExperimentCommand:
         for result in results.values():
             _print_result(experiment, entry, result, bool(self.changes))
         comparisons = {harness.title_of(c): harness.claim_of(c) for c in experiment.comparisons}
-        for name, holds in harness.compared(experiment, results).items():
+        compared = harness.compared(experiment, results)
+        for name, holds in compared.items():
             print(f"{'holds' if holds else 'FAILS'}  {name}: {comparisons[name]}")
         folder.mkdir(parents=True, exist_ok=True)
         for path in harness.write(experiment, results, folder, entry.title):
             print(f"wrote {path}", flush=True)
-        return FAILED if any(result.faults for result in results.values()) else DONE
+        wrong = any(result.faults for result in results.values()) or not (self.changes or all(compared.values()))
+        return FAILED if wrong else DONE
 
     def _check(self, entries: dict[str, Entry]) -> int:
         from sandbox.bench.pool import run_all

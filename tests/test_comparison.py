@@ -1,4 +1,4 @@
-"""The kinematic stance on both plants: one command, one table."""
+"""Stance models on both plants: one command, one table, one page."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sandbox.comparison import FIGURES, JOINTS, Comparison, compare, figures, people_figures
+from sandbox.comparison import FIGURES, JOINTS, PAIRS, Comparison, Walk, chosen_pairs, compare, figures, people_figures, torques
 from sandbox.measure import klaw_cadence, summary, wbds_cadence
 from sandbox.recording import Recording
 
 SPEED, SECONDS, SEED = 0.8, 9.0, 2
+PLANNED, PHYSICAL = "kinematic stance, kinematic", "kinematic stance, physical"
 
 
 @pytest.fixture(scope="module")
@@ -22,16 +23,31 @@ def progress() -> list[float]:
 
 @pytest.fixture(scope="module")
 def comparison(progress: list[float]) -> Comparison:
-    return compare(SPEED, SECONDS, SEED, progress=progress.append)
+    return compare(SPEED, SECONDS, SEED, stances=("kinematic", "klaw"), progress=progress.append)
 
 
-def test_both_runs_have_the_same_command_start_and_parameters(comparison: Comparison) -> None:
-    a, b = comparison.kinematic.header, comparison.physical.header
+def test_all_runs_have_the_same_command_start_and_parameters(comparison: Comparison) -> None:
+    a, b = (walk.recording.header for walk in comparison.walks)
     assert (a["plant"], b["plant"]) == ("kinematic", "bullet")
+    assert [walk.name for walk in comparison.walks] == [PLANNED, PHYSICAL]
     for key in ("stance", "scene", "command", "seed", "params", "body", "version"):
         assert a[key] == b[key]
     assert a["command"]["speed_mps"] == SPEED
-    np.testing.assert_array_equal(comparison.kinematic.command[-1], [SPEED, 0.0])
+    np.testing.assert_array_equal(comparison.walks[0].recording.command[-1], [SPEED, 0.0])
+
+
+def test_pairs_that_do_not_exist_are_named(comparison: Comparison) -> None:
+    assert ("klaw", "kinematic") in comparison.missing
+    assert "klaw stance on the physical plant does not exist in this version" in comparison.missing_lines()
+    assert "note: klaw stance on the kinematic plant" in comparison.as_text()
+    pairs, missing = chosen_pairs(("kinematic", "klaw"), ("bullet",))
+    assert pairs == [("kinematic", "bullet")]
+    assert missing == [("klaw", "bullet")]
+    with pytest.raises(ValueError, match="none of the pairs"):
+        chosen_pairs(("klaw",), ("bullet",))
+    with pytest.raises(ValueError, match="'stilts' is not one of kinematic, virtual-leg"):
+        chosen_pairs(("stilts",), ("bullet",))
+    assert {plant for _, plant in PAIRS} == {"kinematic", "bullet"}
 
 
 def test_there_is_one_row_for_each_figure(comparison: Comparison) -> None:
@@ -46,66 +62,97 @@ def test_there_is_one_row_for_each_figure(comparison: Comparison) -> None:
         "touchdown_lead_ms",
         "com_height_m",
         "margin_of_stability_m",
+        "gps_deg",
+        "balance_percent",
+        "momentum_sagittal",
         *(f"{joint}_torque_{what}_nm" for joint in JOINTS for what in ("peak", "rms")),
     ):
         row = comparison.row(key)
-        assert row.kinematic is not None
+        assert row.values[PLANNED] is not None
         assert row.unit == FIGURES[key].unit
     with pytest.raises(KeyError, match="colour"):
         comparison.row("colour")
 
 
 def test_figures_are_those_of_the_recordings(comparison: Comparison) -> None:
-    for recording, column in ((comparison.kinematic, "kinematic"), (comparison.physical, "physical")):
-        whole = summary(recording)
+    for walk in comparison.walks:
+        whole = summary(walk.recording)
         for key in ("speed_mean_mps", "cadence_spm", "foot_slip_m", "com_height_m"):
-            assert getattr(comparison.row(key), column) == whole[key]
-    assert comparison.row("speed_mean_mps").kinematic == pytest.approx(SPEED, rel=0.02)
-    assert abs(comparison.row("touchdown_lead_ms").kinematic or 0) < 5  # the planned contacts, to half a tick
-    rms, peak = (comparison.row(f"knee_torque_{what}_nm").kinematic for what in ("rms", "peak"))
+            assert comparison.row(key).values[walk.name] == pytest.approx(whole[key])
+    assert comparison.row("speed_mean_mps").values[PLANNED] == pytest.approx(SPEED, rel=0.02)
+    assert abs(comparison.row("touchdown_lead_ms").values[PLANNED] or 0) < 5  # the planned contacts, to half a tick
+    rms, peak = (comparison.row(f"knee_torque_{what}_nm").values[PLANNED] for what in ("rms", "peak"))
     assert rms is not None
     assert peak is not None
     assert 5 < rms < peak < 120
 
 
+def test_forces_of_the_physical_walk_balance(comparison: Comparison) -> None:
+    physical = comparison.walk("kinematic", "bullet")
+    found = physical.dynamics.figures
+    assert found["support_bw"] == pytest.approx(1.0, abs=0.01)
+    for direction in ("", "_fore_aft", "_lateral"):
+        assert found[f"balance{direction}_percent"] == pytest.approx(0.0, abs=0.1)
+    assert found["pressure_start"] < 0.45
+    assert found["pressure_end"] > 0.6
+    assert 0.01 < found["braking_bws"] < 0.08
+    assert found["propulsion_bws"] == pytest.approx(found["braking_bws"], abs=0.03)  # a short run still speeds up
+    for axis in ("sagittal", "frontal", "transverse"):
+        assert 0.001 < found[f"momentum_{axis}"] < 0.4
+    assert {"ankle_moment", "knee_power", "force_vertical"} <= physical.dynamics.curves.keys()
+    assert physical.dynamics.curves["ankle_moment"].mean(axis=0)[45:55].max() > 0.5  # plantarflexors push at the end of stance
+
+
 def test_torques_are_measured_where_the_gait_is(comparison: Comparison) -> None:
-    recording = comparison.kinematic
+    recording = comparison.walks[0].recording
     columns = dict(recording.columns)
     tau = np.zeros_like(columns["tau"])
     tau[:, recording.header["joint_names"].index("left_ankle_dorsiflexion")] = -50.0
     tau[:, recording.header["joint_names"].index("right_ankle_dorsiflexion")] = 20.0
     columns["tau"] = tau
-    found = figures(Recording(recording.header, columns))
+    found = torques(Recording(recording.header, columns))
     assert found["ankle_torque_peak_nm"] == pytest.approx(50.0)
     assert found["ankle_torque_rms_nm"] == pytest.approx(np.sqrt((50.0**2 + 20.0**2) / 2))
     assert found["hip_torque_rms_nm"] == pytest.approx(0.0, abs=1e-9)
 
 
 def test_people_are_given_where_they_are_known(comparison: Comparison) -> None:
-    body = comparison.kinematic.header["body"]
+    recording = comparison.walks[0].recording
+    body = recording.header["body"]
     low, high = sorted((klaw_cadence(SPEED, body["height_m"]), wbds_cadence(SPEED, body["leg_m"])))
     assert comparison.row("cadence_spm").people == (low, high)
     assert comparison.row("step_length_m").people == (60 * SPEED / high, 60 * SPEED / low)
+    assert 0.55 < comparison.row("stance_fraction").people < 0.7  # type: ignore[operator]
     assert comparison.row("foot_slip_m").people is None
-    assert people_figures(comparison.kinematic, 0.0) == {}
+    assert people_figures(recording, 0.0) == {}
 
 
-def test_the_text_is_one_table(comparison: Comparison) -> None:
+def test_the_text_tells_what_physics_changes(comparison: Comparison) -> None:
     text = comparison.as_text()
     lines = text.splitlines()
-    assert lines[0].startswith("kinematic stance at 0.8 m/s for 9 s, seed 2")
+    assert lines[0].startswith("0.8 m/s for 9 s, seed 2")
     head = next(line for line in lines if "people" in line)
-    assert head.split() == ["unit", "kinematic", "physical", "people"]
+    assert PLANNED in head
+    assert PHYSICAL in head
     assert sum(line.startswith(("speed", "cadence", "hip torque", "foot slip")) for line in lines) == 5
-    assert max(map(len, lines)) < 100
-    assert "FELL" not in text or comparison.physical.header["fall"]["fell"]
+    verdict = comparison.verdict()
+    assert "as planned" in verdict[0] or "falls after" in verdict[0]
+    assert f"- {verdict[0]}" in text
+    assert "The data used in this project was obtained from mocap.cs.cmu.edu." in text
 
 
 def test_a_fall_is_told(comparison: Comparison) -> None:
-    fell = Recording(
-        {**comparison.physical.header, "fall": {"fell": True, "time_s": 4.2, "cause": "trunk tilt"}}, comparison.physical.columns
+    physical = comparison.walk("kinematic", "bullet")
+    header = {**physical.recording.header, "fall": {"fell": True, "time_s": 4.2, "cause": "trunk tilt"}}
+    fell = Walk.of("kinematic", "bullet", Recording(header, physical.recording.columns))
+    told = replace(comparison, walks=(comparison.walks[0], fell))
+    assert "FELL after 4.20 s: trunk tilt" in told.as_text()
+    assert "the physical body falls after 4.2 s (trunk tilt)" in told.verdict()[0]
+    never = Walk.of(
+        "kinematic", "bullet", Recording({**header, "fall": {"fell": True, "time_s": 0.2, "cause": "x"}}, physical.recording.columns)
     )
-    assert "the physical body FELL after 4.20 s: trunk tilt" in replace(comparison, physical=fell).as_text()
+    assert never.scores is None
+    assert figures(never)["gps_deg"] is None
 
 
 def test_json_is_complete_and_plain(comparison: Comparison) -> None:
@@ -114,8 +161,11 @@ def test_json_is_complete_and_plain(comparison: Comparison) -> None:
     assert list(data["figures"]) == list(FIGURES)
     assert (data["speed_command_mps"], data["seconds"], data["seed"]) == (SPEED, SECONDS, SEED)
     for figure in data["figures"].values():
-        assert set(figure) == {"unit", "kinematic", "physical", "people"}
-    assert data["fell"]["kinematic"]["fell"] is False
+        assert set(figure) == {"unit", PLANNED, PHYSICAL, "people"}
+    walk = data["walks"][PHYSICAL]
+    assert walk["gait"]["mean"]["speed_mps"] > 0.5
+    assert walk["scores"]["curves"]["knee"]["reference"] == "adults"
+    assert {"stance": "klaw", "plant": "bullet"} in data["missing"]
 
 
 def test_progress_counts_both_runs(comparison: Comparison, progress: list[float]) -> None:

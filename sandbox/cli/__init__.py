@@ -25,6 +25,9 @@ from sandbox.cli.doctor import Doctor
 from sandbox.cli.experiment import ExperimentCommand
 from sandbox.cli.export import Export
 from sandbox.cli.listing import List
+from sandbox.cli.measure import Measure
+from sandbox.cli.naturalness import Naturalness
+from sandbox.cli.norms import Norms
 from sandbox.cli.report import Report
 from sandbox.cli.run import Run
 from sandbox.cli.scene import NewScene
@@ -45,7 +48,10 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "new-scene": NewScene,
     "report": Report,
     "export": Export,
+    "measure": Measure,
     "compare": Compare,
+    "naturalness": Naturalness,
+    "norms": Norms,
     "experiment": ExperimentCommand,
     "bench": Bench,
     "tune": Tune,

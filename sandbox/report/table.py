@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sandbox.measure import REPORT_FIELDS, SUMMARY_FIELDS, Field
+from sandbox.measure.analysis import STRIDE_FIELDS, Analysis
+from sandbox.measure.people import Scores, people_scalar
+from sandbox.measure.turns import TURN_FIELDS, Turn
 from sandbox.recording import COLUMNS
 
 # Decimals by unit; what has no unit is a share or a ratio.
-DECIMALS = {"m": 3, "m/s": 2, "s": 2, "ms": 1, "N m": 1, "kg": 1, "steps/min": 1, "body weights": 2, "leg lengths": 2, "deg": 1, "": 3}
+DECIMALS = {"m": 3, "m/s": 2, "s": 2, "ms": 1, "N m": 1, "kg": 1, "steps/min": 1, "body weights": 2, "leg lengths": 3, "deg": 1, "": 3}
 MISSING = "-"
 
 # What a person reads after a run, in this order, in words.
@@ -101,6 +105,53 @@ def comparison_table(columns: Mapping[str, Mapping[str, Any]], keys: Sequence[st
         cells = [value_text(figures.get(key), unit) for figures in columns.values()]
         rows.append([LABELS.get(key, key).strip(), unit, *cells])
     return table(rows, ["", "unit", *columns], left=2)
+
+
+def gait_table(analysis: Analysis, scores: Scores | None, title: str) -> str:
+    """A gait as a person reads it: means and SDs over straight strides, beside people at the same Froude number."""
+    rows = []
+    froude = analysis.mean("froude")
+    for key, field in STRIDE_FIELDS.items():
+        mean, sd = analysis.mean(key), analysis.sd(key)
+        if not math.isfinite(mean):
+            continue
+        comparable = math.isfinite(froude) and not key.endswith(("_m", "_mps", "_deg"))  # lengths in leg lengths alone
+        people = people_scalar(key, froude) if comparable else None
+        theirs = (value_text(people.mean, field.unit), value_text(people.sd, field.unit)) if people is not None else (MISSING, MISSING)
+        name = key.removesuffix("_mps").removesuffix("_spm").removesuffix("_leg").removesuffix("_m").removesuffix("_deg")
+        spread = value_text(sd, field.unit) if math.isfinite(sd) else MISSING
+        rows.append((name.replace("_", " "), field.unit, value_text(mean, field.unit), spread, *theirs))
+    strides, turning = len(analysis.straight), len(analysis.turning)
+    about = f"{title}: {strides} straight strides, {turning} turning; events by {analysis.detector}; leg {analysis.gait.leg:.3f} m"
+    lines = [about]
+    if rows:
+        lines += [table(rows, ("", "unit", "mean", "SD", "people", "SD"), left=2)]
+    sides = [
+        f"{key.split('_')[0]} {value:.1f} %" for key in ("step_m", "stance_fraction") if math.isfinite(value := analysis.asymmetry(key))
+    ]
+    if sides:
+        lines.append(f"asymmetry, left against right: {', '.join(sides)}")
+    for detector, offsets in analysis.offsets.items():
+        told = [f"{event} {offsets[event]:+.0f} ms" for event in ("touchdown", "liftoff") if offsets[event] is not None]
+        if told:
+            stance = f", stance {offsets['stance_fraction']:.3f}" if offsets["stance_fraction"] is not None else ""
+            lines.append(f"events by {detector}, after these: {', '.join(told)}{stance}")
+    if scores is not None:
+        lines.append(f"{scores.gps.name} against adults {scores.gps.value:.1f} deg; furthest from people, in SDs of people:")
+        lines.append("  " + ", ".join(f"{c.name.replace('_', ' ')} {c.distance:.1f}" for c in scores.ranked()[:6]))
+        if not scores.gps.full:
+            lines.append(f"  {scores.gps.name} is of {', '.join(name.replace('_', ' ') for name in scores.gps.curves)}")
+    return "\n".join(lines)
+
+
+def turns_table(turns: Sequence[Turn]) -> str:
+    """Turns, one a row."""
+    rows = [
+        [value_text(v if math.isfinite(v) else None, field.unit) for v, field in zip(turn, TURN_FIELDS.values(), strict=True)]
+        for turn in turns
+    ]
+    head = [f"{key.rsplit('_', 1)[0].replace('_', ' ')} [{field.unit}]" if field.unit else key for key, field in TURN_FIELDS.items()]
+    return table(rows, head, left=0)
 
 
 def columns_markdown() -> str:

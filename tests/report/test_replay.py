@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
-import shutil
-import subprocess
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +13,6 @@ import pytest
 
 from sandbox.recording import Recording
 from sandbox.report.replay import replay_html, save_replay
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 @pytest.fixture(scope="module")
@@ -83,41 +75,8 @@ def test_nothing_half_written(walk: Recording, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@contextmanager
-def browser(page: Path, profile: Path) -> Iterator[Callable[[str], Any]]:
-    """A headless Chromium with the page open; yields a function that evaluates JavaScript in it."""
-    connect = pytest.importorskip("websockets.sync.client").connect
-    options = "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-    options += " --disable-component-update --disable-sync --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader"
-    command = [str(CHROMIUM), *options.split(), f"--user-data-dir={profile}", "--remote-debugging-port=0", page.as_uri()]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            told = profile / "DevToolsActivePort"
-            wait_until(told.exists, 30)
-            port = told.read_text().split()[0]
-            targets = json.loads(urllib.request.urlopen(f"http://127.0.0.1:{port}/json").read())
-            address = next(target["webSocketDebuggerUrl"] for target in targets if target["type"] == "page")
-            with connect(address, max_size=None) as socket:
-
-                def evaluate(code: str) -> Any:
-                    socket.send(json.dumps({"id": 1, "method": "Runtime.evaluate", "params": {"expression": code, "returnByValue": True}}))
-                    return json.loads(socket.recv())["result"]["result"].get("value")
-
-                yield evaluate
-        finally:
-            process.terminate()
-
-
-def wait_until(done: Callable[[], bool], seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < end, f"not within {seconds:g} s"
-        time.sleep(0.2)
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
-def test_a_browser_plays_it_from_a_file(walk: Recording, tmp_path: Path) -> None:
+def test_a_browser_plays_it_from_a_file(walk: Recording, tmp_path: Path, browser: Any, wait_until: Any) -> None:
     save_replay(walk, tmp_path / "walk.html")
     with browser(tmp_path / "walk.html", tmp_path / "profile") as evaluate:
         time_shown = "window.__viserMutable?.nodePoseData?.['/clock']?.position?.[0] ?? -1"

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from sandbox.controllers.parameters import Parameters
-from sandbox.measure.analysis import Analysis
+from sandbox.measure.analysis import STRIDE_FIELDS, Analysis
 from sandbox.measure.curves import CURVES
-from sandbox.measure.people import MINIMAL_DIFFERENCE, acknowledgement, scores
+from sandbox.measure.flow import POP, Pop, pops
+from sandbox.measure.people import MINIMAL_DIFFERENCE, acknowledgement, people_scalar, scores
 from sandbox.report.table import table
+from sandbox.scenes.scene import Command, Scene
 from sandbox.simulation import run
 
 # Speeds [m/s] at which each plant is measured: all that the kinematic one is shipped for, and those at which the physical one walks.
@@ -23,7 +26,60 @@ BASELINE = "naturalness.json"
 # rounding gives another walk of the same kind.
 TOLERANCE = {"kinematic": {"deg": 1.0, "leg": 0.01, "gps": 0.5}, "bullet": {"deg": 3.0, "leg": 0.03, "gps": 1.2}}
 
+# Figures that are shown beside people's: of head, chest and arms.
+UPPER_BODY = ("head_sway_leg", "obliquity_undone", "arm_timing")
+
+# A fixed route to look for jerks on: start, walk, speed up, turn, go on, stop, stand. Name of each part, when it begins [s], speed [m/s],
+# heading rate [rad/s].
+ROUTE = (
+    ("stand", 0.0, 0.0, 0.0),
+    ("start", 1.0, 0.8, 0.0),
+    ("walk", 4.0, 0.8, 0.0),
+    ("speed up", 8.0, 1.1, 0.0),
+    ("slow down", 12.0, 0.8, 0.0),
+    ("turn", 15.0, 0.8, 0.4),
+    ("go on", 19.0, 0.8, 0.0),
+    ("stop", 22.0, 0.0, 0.0),
+)
+ROUTE_SECONDS = 26.0
+
 Gait = dict[str, Any]
+
+
+class RoutePops(NamedTuple):
+    """Jerks on the route: of which plant, when it fell [s] if it did, and each with the part of the route."""
+
+    plant: str
+    fell: float | None
+    pops: list[tuple[str, Pop]]
+
+
+def route_pops(plant: str, parameters: Parameters | None = None) -> RoutePops:
+    """Walk the route and list the jerks of every segment, the largest first."""
+    commands = tuple(Command(time, speed, rate) for _, time, speed, rate in ROUTE)
+    scene = Scene("route", commands, ROUTE_SECONDS, seed=SEED)
+    recording = run(scene, plant=plant, seed=SEED, parameters=parameters)
+    fall = recording.header["fall"]
+
+    def part(time: float) -> str:
+        return [name for name, start, _, _ in ROUTE if start <= time][-1]
+
+    return RoutePops(plant, fall["time_s"] if fall["fell"] else None, [(part(pop.time), pop) for pop in pops(recording)])
+
+
+def route_text(found: RoutePops, most: int = 8) -> str:
+    """The largest jerks of a route, one a line, and how many there are in each part."""
+    counts = Counter(part for part, _ in found.pops)
+    told = ", ".join(f"{part} {counts[part]}" for part, *_ in ROUTE if counts[part]) or "none"
+    lines = [f"{found.plant}: pops above {POP:g} deg/frame^2 on the route: {told}"]
+    if found.fell is not None:
+        lines[0] += f"; FELL after {found.fell:.2f} s"
+    rows = [
+        [f"{pop.time:.2f}", part, pop.segment.replace("_", " "), f"{pop.acceleration:.1f}", pop.state] for part, pop in found.pops[:most]
+    ]
+    if rows:
+        lines.append(table(rows, ["time [s]", "part", "segment", "deg/frame^2", "state of the gait"], left=0))
+    return "\n".join(lines)
 
 
 def measure(plant: str, speed: float, parameters: Parameters | None = None) -> Gait:
@@ -33,11 +89,14 @@ def measure(plant: str, speed: float, parameters: Parameters | None = None) -> G
     """
     recording = run("walk", plant=plant, speed=speed, seconds=SECONDS, seed=SEED, parameters=parameters)
     fall = recording.header["fall"]
-    out: Gait = {"plant": plant, "speed_mps": speed, "fell": fall["time_s"] if fall["fell"] else None, "gps_deg": None, "curves": {}}
+    out: Gait = {"plant": plant, "speed_mps": speed, "fell": fall["time_s"] if fall["fell"] else None, "gps_deg": None}
+    out |= {"curves": {}, "upper_body": {}}
     analysis = Analysis.of(recording, "contact")
     if analysis.straight:
         found = scores(analysis)
         out["gps_deg"] = round(found.gps.value, 3)
+        out["froude"] = round(found.froude, 4)
+        out["upper_body"] = {key: round(analysis.mean(key), 4) for key in UPPER_BODY}
         out["curves"] = {
             c.name: {"rms": round(c.counted, 4), "distance": round(c.distance, 3), "unit": c.unit, "reference": c.reference}
             for c in found.curves
@@ -128,12 +187,23 @@ def ranking(gaits: Sequence[Gait], known: Sequence[Gait]) -> str:
             was = old["curves"].get(name) if old else None
             cells.append(cell(now and now["distance"], was and was["distance"]))
         rows.append([CURVES[name].label, "SD", *cells])
+    upper = []
+    for key in UPPER_BODY:
+        cells = []
+        for gait in gaits:
+            people = people_scalar(key, gait["froude"]) if "froude" in gait else None
+            mine = gait["upper_body"].get(key)
+            cells.append("-" if mine is None or people is None else f"{mine:.2f} / {people.mean:.2f}")
+        upper.append([key.removesuffix("_leg").replace("_", " "), STRIDE_FIELDS[key].unit, *cells])
     lines = [
         "RMS from people over people's SD, the furthest first; in brackets the change since the baseline.",
         "Absolute angles of pelvis, hip, knee, ankle and foot against adults, all else against CMU's people with means removed.",
         f"The Gait Profile Score is of nine curves; {MINIMAL_DIFFERENCE:g} degrees make a change.",
         "",
         table(rows, ["", "unit", *columns], left=2),
+        "",
+        "ours / people's at the same Froude number:",
+        table(upper, ["", "unit", *columns], left=2),
     ]
     lines += [f"{gait['plant']} at {gait['speed_mps']:g} m/s FELL after {gait['fell']:.2f} s" for gait in gaits if gait["fell"] is not None]
     lines.append(acknowledgement())

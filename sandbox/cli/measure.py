@@ -27,7 +27,12 @@ from sandbox.cli.common import (
 from sandbox.console import Progress
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sandbox.measure.analysis import Analysis
+    from sandbox.measure.dynamics import Dynamics
+    from sandbox.measure.people import Scores
+    from sandbox.measure.turns import Turn
     from sandbox.recording import Recording
 
 CAPTURE_CUTOFF = 10.0  # [Hz] of captured points, whose noise would otherwise be all that accelerations show
@@ -119,27 +124,30 @@ class Measure:
             "pops": [pop._asdict() for pop in pops(recording, cutoff=cutoff)[:20]],
             "dynamics": None,
         }
-        if recording.has("tau", "com_velocity", "ground_force") and analysis.straight:
-            from sandbox.bodies.momentum import recorded_momentum
-            from sandbox.measure.dynamics import Dynamics
-
-            dynamics = Dynamics(analysis, recorded_momentum(recording))
+        dynamics = _dynamics(analysis)
+        if dynamics is not None:
             result["dynamics"] = dynamics.figures
         if self.out is not None:
             folder = self.out if len(self.files) == 1 else self.out / name
-            self._write(folder, path, analysis, result, against, found)
+            self._write(folder, path, analysis, result, against, found, dynamics)
             print(f"written: {folder}", file=words)
         return result
 
-    def _write(self, folder: Path, path: Path, analysis: Analysis, result: dict[str, Any], against: Any, found: Any) -> None:
-        from sandbox.bodies.momentum import recorded_momentum
-        from sandbox.measure.dynamics import Dynamics
+    def _write(
+        self,
+        folder: Path,
+        path: Path,
+        analysis: Analysis,
+        result: dict[str, Any],
+        against: Scores | None,
+        found: Sequence[Turn],
+        dynamics: Dynamics | None,
+    ) -> None:
         from sandbox.measure.flow import pops
         from sandbox.report.files import curves_csv, save_curves_picture, save_forces_picture, strides_csv
         from sandbox.report.page import Subject, save_page
 
         folder.mkdir(parents=True, exist_ok=True)
-        recording = analysis.recording
         froude = analysis.mean("froude")
         write_text(folder / "summary.json", json_text(result))
         if not analysis.straight:
@@ -147,18 +155,30 @@ class Measure:
         write_text(folder / "curves.csv", curves_csv(analysis, froude))
         write_text(folder / "strides.csv", strides_csv(analysis))
         save_curves_picture(analysis, folder / "curves.png", froude, path.name)
-        dynamics = None
-        if result["dynamics"] is not None:
-            dynamics = Dynamics(analysis, recorded_momentum(recording))
+        if dynamics is not None:
             save_forces_picture(dynamics, folder / "forces.png", froude, path.name)
         cutoff = CAPTURE_CUTOFF if result["plant"] == "capture" else None
-        subject = Subject(path.name, analysis, against, dynamics, result["flow"], pops(recording, cutoff=cutoff), found)
+        subject = Subject(path.name, analysis, against, dynamics, result["flow"], pops(analysis.recording, cutoff=cutoff), found)
         at = froude if math.isfinite(froude) else DEFAULT_FROUDE
         about = f"{len(analysis.straight)} straight strides by {analysis.detector}."
         save_page(folder / "report.html", f"Gait of {path.name}", [subject], at, about=about)
 
 
 DEFAULT_FROUDE = 0.18  # at which people are shown where the speed is not known: comfortable walking
+
+
+def _dynamics(analysis: Analysis) -> Dynamics | None:
+    """Forces of a simulated walk; the angular momentum is left out where the recorded body is not this version's."""
+    from sandbox.bodies.momentum import recorded_momentum
+    from sandbox.measure.dynamics import Dynamics
+
+    if not analysis.straight or not analysis.recording.has("tau", "com_velocity", "ground_force"):
+        return None
+    try:
+        momentum = recorded_momentum(analysis.recording)
+    except ValueError:
+        momentum = None
+    return Dynamics(analysis, momentum)
 
 
 def _read(path: Path, skeleton: Path | None, unit: str | None, belt_speed: float | None) -> Recording:

@@ -31,7 +31,7 @@ from sandbox.console import Progress
 
 @dataclass(frozen=True)
 class Naturalness:
-    """Rank how far the shipped gaits are from people's, curve by curve, with the change since the committed baseline."""
+    """Rank how far the shipped gaits are from people's, curve by curve, with the change since the baseline; list their jerks."""
 
     plant: Annotated[Literal["both", "kinematic", "bullet"], tyro.conf.arg(help="whose gaits")] = "both"
     params: ParamsOption = None
@@ -55,16 +55,22 @@ class Naturalness:
         plants = tuple(SPEEDS) if self.plant == "both" else (self.plant,)
         with results(self.json) as (out, words):
             load_engine()
-            from sandbox.naturalness import baseline, baseline_text, before, measure_all, moved_away, ranking
+            from sandbox.naturalness import baseline, baseline_text, before, measure_all, moved_away, ranking, route_pops, route_text
 
             with Progress("naturalness", sum(len(SPEEDS[plant]) for plant in plants), "gaits", COMPILING) as progress:
                 gaits = measure_all(plants, parameters, progress)
+                routes = [route_pops(plant, parameters) for plant in plants]
             known = baseline()
             print(ranking(gaits, known), file=words)
+            for route in routes:
+                print(f"\n{route_text(route)}", file=words)
             worse = [line for gait in gaits if (old := before(gait, known)) is not None for line in moved_away(gait, old)]
             for line in worse:
                 print(f"further from people: {line}", file=words)
             result: dict[str, Any] = {"gaits": gaits, "baseline": known, "moved_away": worse}
+            result["route"] = {
+                route.plant: {"fell": route.fell, "pops": [{"part": part, **pop._asdict()} for part, pop in route.pops]} for route in routes
+            }
             if self.rebase:
                 kept = [old for old in known if old["plant"] not in plants]
                 write_text(path, baseline_text([*kept, *gaits]))

@@ -145,6 +145,17 @@ class GaitPlanner:
         _update(observation, self.plan, self.parameters, self.body, speed, heading_rate, dt)
         return self.plan
 
+    def swing_preview(self, observation: NDArray[np.void], samples: int) -> NDArray[np.float64]:
+        """Path (samples, 3) [m] that the swing ankle is to take from now to the foothold, were the plan not changed any more.
+
+        Nothing is remembered of it. Empty (0, 3) where no foot swings.
+        """
+        if self.plan[0].mode != WALK or self.plan[0].phase != SINGLE:
+            return np.empty((0, 3))
+        out = np.empty((samples, 3))
+        _preview(observation.copy(), self.plan.copy(), self.parameters, self.body, out)
+        return out
+
 
 def body_record(anatomy: Anatomy) -> NDArray[np.void]:
     """Lengths [m] and mass [kg] that the planner needs, and the Froude scales of length and time to the reference body."""
@@ -467,6 +478,19 @@ def _swing_path(o, s, k, b, speed, dt):
     s.swing_position[2] = z
     turn = math.sin(0.5 * math.pi * mix) ** 2
     s.swing_yaw = s.swing_yaw_start + turn * (s.foothold_yaw - s.swing_yaw_start)
+
+
+@kernel
+def _preview(observation, plan, parameters, body, out):
+    """The swing path until the step's end, written to ``out`` (n, 3)."""
+    o, s, k, b = observation[0], plan[0], parameters[0], body[0]
+    speed = k.speed_feed_forward * s.speed if s.speed > LOWEST_SPEED else 0.0
+    dt = max(s.step_end - o.time, 1e-3) / out.shape[0]
+    for row in range(out.shape[0]):
+        _swing_path(o, s, k, b, speed, dt)
+        o.time += dt
+        for j in range(3):
+            out[row, j] = s.swing_position[j]
 
 
 @kernel

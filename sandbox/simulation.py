@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from sandbox.mechanics import extrapolated_com
 from sandbox.plants.base import Fall, Plant, standing_pose
 from sandbox.recording import Extras, Recorder, Recording, make_header
 from sandbox.scenes.file import check_start
-from sandbox.scenes.scene import Options, Scene, build
+from sandbox.scenes.scene import Command, Options, Push, Scene, build
 from sandbox.scenes.terrain import Terrain
 from sandbox.state import BodyState
 
@@ -38,6 +39,14 @@ def make_plant(name: str, anatomy: Anatomy, terrain: Terrain) -> Plant:
     raise ValueError(f"unknown plant {name!r}{nearest(name, PLANTS)}")
 
 
+def check_plant(name: str, terrain: Terrain) -> None:
+    """Raise ValueError for an unknown plant, or one that cannot walk on this terrain; nothing is loaded."""
+    if name not in PLANTS:
+        raise ValueError(f"unknown plant {name!r}{nearest(name, PLANTS)}")
+    if name == "kinematic" and terrain.boxes:
+        raise ValueError("the kinematic plant would walk through obstacles: take the bullet plant, or a scene without them")
+
+
 class Simulation:
     """One walker in one scene.
 
@@ -53,6 +62,9 @@ class Simulation:
 
     Attributes:
         planner, plant, recorder: the parts, for those who look inside.
+        pushes: the scene's, and those of :meth:`disturb`.
+        watch: called with every row that is recorded; both arguments are refilled by the next one.
+        ticks_per_row: plant steps in a row of the recording.
     """
 
     def __init__(
@@ -73,8 +85,9 @@ class Simulation:
         self.planner = GaitPlanner(self.anatomy, self.parameters)
         self._plant_name, self._params_name = plant, params_name
         rows = 1.0 / (RECORD_RATE * self.plant.dt)
-        self._every = round(rows)
-        if abs(rows - self._every) > 1e-9:
+        self.ticks_per_row = round(rows)
+        self.watch: Callable[[BodyState, Extras], None] | None = None
+        if abs(rows - self.ticks_per_row) > 1e-9:
             raise ValueError(
                 f"a recording row of 1/{RECORD_RATE} s is {rows:g} plant steps of {self.plant.dt:g} s: "
                 f"choose a rate that is a multiple of {RECORD_RATE} Hz"
@@ -89,6 +102,7 @@ class Simulation:
         plant.predicted = self._predicted
         self._steps_seen = 0
         self._ticks = 0
+        self.pushes: list[Push] = list(self.scene.pushes)
         self._pushing: set[int] = set()
         self._cpu = time.process_time()
         n = len(a.joints)
@@ -147,12 +161,16 @@ class Simulation:
             return float(s.step_end) if s.phase == SINGLE else math.nan
         return float(s.release)
 
-    def tick(self) -> None:
-        """One plant step under the scene's command and pushes."""
+    def tick(self, command: Command | None = None) -> None:
+        """One plant step under the pushes and the scene's command, or another one (whose time means nothing)."""
         now = self.time
-        command = self.scene.command_at(now)
+        command = command or self.scene.command_at(now)
         self._push(now)
         self.advance(command.speed, command.heading_rate)
+
+    def disturb(self, push: Push) -> None:
+        """Push from now on, whatever ``push.time`` says; it is recorded as the scene's own pushes are."""
+        self.pushes.append(replace(push, time=self.time))
 
     def advance(self, speed: float, heading_rate: float) -> None:
         """One plant step under a command: speed [m/s], heading rate [rad/s]."""
@@ -172,7 +190,7 @@ class Simulation:
         if plan.steps != self._steps_seen:
             self._steps_seen = int(plan.steps)
             self.recorder.foothold(state.time, int(1 - plan.swing), plan.foothold.tolist(), float(plan.foothold_yaw))
-        if self._ticks % self._every == 0:
+        if self._ticks % self.ticks_per_row == 0:
             self._record(speed, heading_rate)
 
     def _record(self, speed: float, heading_rate: float) -> None:
@@ -180,22 +198,23 @@ class Simulation:
         observer, tree = self.plant.observer, self.plant.observer.tree
         observation = self.plant.observe()[0]
         row.time = self.time
-        row.tau /= self._every
-        row.sole_force /= self._every
+        row.tau /= self.ticks_per_row
+        row.sole_force /= self.ticks_per_row
         points_in_world(tree.point_link, tree.point, observer.link_r, observer.link_p, self._points)
         ground = plan.share[0] * plan.ground[0] + plan.share[1] * plan.ground[1]
         height = max(float(observation.com[2] - ground), 0.1)
         xcom = np.array([0.0, 0.0, ground])
         xcom[:2] = extrapolated_com(observation.com, observation.com_velocity, height)
-        self.recorder.append(
-            row, Extras(self._points, observation.com, observation.com_velocity, xcom, (speed, heading_rate), float(plan.heading))
-        )
+        extras = Extras(self._points, observation.com, observation.com_velocity, xcom, (speed, heading_rate), float(plan.heading))
+        self.recorder.append(row, extras)
+        if self.watch is not None:
+            self.watch(row, extras)
         row.tau[:] = 0.0
         row.sole_force[:] = 0.0
         row.events.clear()
 
     def _push(self, now: float) -> None:
-        for k, push in enumerate(self.scene.pushes):
+        for k, push in enumerate(self.pushes):
             if not push.time <= now + 1e-9 < push.time + push.duration:
                 continue
             angle = float(self.planner.plan[0].heading) + push.direction

@@ -32,6 +32,7 @@ from sandbox.cli.report import Report
 from sandbox.cli.run import Run
 from sandbox.cli.scene import NewScene
 from sandbox.cli.tune import Tune
+from sandbox.cli.view import View
 from sandbox.config import nearest
 
 
@@ -46,6 +47,7 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "list": List,
     "run": Run,
     "new-scene": NewScene,
+    "view": View,
     "report": Report,
     "export": Export,
     "measure": Measure,

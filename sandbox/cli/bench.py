@@ -33,10 +33,14 @@ class Bench:
     """Measure the walker: what it costs, how it walks, which scenes it survives. `bench walk` takes some minutes on two cores."""
 
     what: Annotated[
-        tyro.conf.Positional[Literal["speed", "walk", "scenes"]],
-        tyro.conf.arg(help="speed: CPU time and memory, as ratios; walk: falls, pushes, slopes, gait; scenes: survival in each"),
+        tyro.conf.Positional[Literal["speed", "walk", "scenes", "view"]],
+        tyro.conf.arg(
+            help="speed: CPU time and memory, as ratios; walk: falls, pushes, slopes, gait; scenes: survival; view: updates of the page"
+        ),
     ] = "speed"
-    seconds: Annotated[float | None, option("S", "speed: simulated by either side (default: 20)", default=False)] = None
+    seconds: Annotated[
+        float | None, option("S", "speed: simulated by either side (default: 20); view: each condition (default: 10)", default=False)
+    ] = None
     seeds: Annotated[int | None, option("N", "walk: runs a cell (default: all); scenes: runs a scene (default: 10)", default=False)] = None
     only: Annotated[
         str | None, option("CELLS", "walk: names or patterns with commas between (sandbox list cells); scenes: names", default=False)
@@ -57,7 +61,7 @@ class Bench:
 
     def execute(self) -> int:
         """Measure, and return the exit code."""
-        return {"speed": self._speed, "walk": self._walk, "scenes": self._scenes}[self.what]()
+        return {"speed": self._speed, "walk": self._walk, "scenes": self._scenes, "view": self._view}[self.what]()
 
     def _speed(self) -> int:
         with checking():
@@ -136,6 +140,29 @@ class Bench:
             self._write_json(report.to_json(), out)
             print(report.table(), file=words)
         return DONE
+
+    def _view(self) -> int:
+        with checking():
+            from importlib.util import find_spec
+
+            for name in ("seeds", "only", "first_seed", "workers", "params", "out"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"--{name.replace('_', '-')} means nothing to `bench view`: leave it out")
+            if find_spec("viser") is None:
+                raise ValueError('the view needs viser: pip install "locomotion-sandbox[view]"')
+            from sandbox.bench import view
+
+            seconds = 10.0 if self.seconds is None else self.seconds
+            low, high = view.SECONDS_RANGE
+            if not low <= seconds <= high:
+                raise ValueError(f"seconds {seconds:g} s is outside {low:g}..{high:g} s: give a value in that range")
+            self._check_json()
+        with results(self.json) as (out, words):
+            with Progress("view", 1.0, "of all") as progress:
+                figures = view.measure(seconds, progress)
+            self._write_json({"view": [figure._asdict() | {"kept": figure.kept} for figure in figures]}, out)
+            print(view.table(figures), file=words)
+        return FAILED if self.require and not all(figure.kept for figure in figures) else DONE
 
     def _check_json(self) -> None:
         if self.json not in (None, STDOUT):

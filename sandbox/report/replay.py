@@ -25,20 +25,17 @@ from sandbox.recording import Recording
 from sandbox.report.figure import COM_COLOUR, LEFT_COLOUR, RIGHT_COLOUR, SIDE_COLOURS, XCOM_COLOUR, Part, body_parts, rgb
 from sandbox.report.optional import need
 from sandbox.report.scene import follow_path, footprints, ground_of, initial_heading
-from sandbox.report.shapes import attitudes
+from sandbox.report.shapes import TAPERS, attitudes, ball, lit, taper_of, tapered_cylinder
 from sandbox.spatial import quaternion_about
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
 FPS = 30
-TAPERS = (0.66, 0.85, 1.0)  # end over start radius of the drawn cylinders: each part takes the nearest
-ROUND = 20  # sides of a cylinder
 POSITION_STEP, ROTATION_STEP = 2.0**-12, 2.0**-11  # [m], [1]: poses are rounded to these, which halves the file
 FORCE_LENGTH = 0.9  # [m] a body weight
 SHOWN_FORCE = 0.03  # of body weight: less is not drawn
 BURIED = -3000.0  # [m]: where what is not to be seen is put, beyond the camera's far plane
-LIGHT_GAMMA = 1.9  # by which colours are darkened against the player's bright light
 LABELS = 30  # at most this many metre marks
 TRACK_SIDE = 0.8  # [m]: how far beside the starting line they stand
 PRINT_LIFT = 0.002  # [m] of a footprint over the ground
@@ -200,12 +197,12 @@ class _Player:
     def _cylinders(self, parts: list[Part]) -> list[_Batch]:
         """The shafts of the parts, in batches of equal taper."""
         out = []
-        nearest = [min(TAPERS, key=lambda taper: abs(taper - part.radius[1] / part.radius[0])) for part in parts]
+        nearest = [taper_of(part) for part in parts]
         for taper in TAPERS:
             mine = [part for part, its in zip(parts, nearest, strict=True) if its == taper]
             if not mine:
                 continue
-            vertices, faces = _tapered_cylinder(taper)
+            vertices, faces = tapered_cylinder(taper)
             lengths = np.array([float(np.median(np.linalg.norm(part.end - part.start, axis=1))) for part in mine])
             scales = np.array([(part.radius[0] * part.wide, part.radius[0], length) for part, length in zip(mine, lengths, strict=True)])
             positions = np.stack([part.start for part in mine], axis=1)
@@ -215,14 +212,14 @@ class _Player:
 
     def _ends(self, parts: list[Part]) -> list[_Batch]:
         """The rounded ends: ellipsoids where a part is wider than deep, spheres elsewhere."""
-        vertices, faces = _ball()
+        vertices, faces = ball()
         out = []
         for name, wide in (("round", False), ("oval", True)):
             mine = [part for part in parts if (part.wide != 1.0) == wide]
             if not mine:
                 continue
             positions = np.stack([path for part in mine for path in (part.start, part.end)], axis=1)
-            radii = [r for part in mine for r in (part.radius[0], part.radius[0] * _taper_of(part))]
+            radii = [r for part in mine for r in (part.radius[0], part.radius[0] * taper_of(part))]
             widths = [part.wide for part in mine for _ in range(2)]
             scales = np.array([(r * w, r, r) for r, w in zip(radii, widths, strict=True)])
             rotations = np.stack([path for part in mine for path in [_attitude(part)] * 2], axis=1) if wide else None
@@ -242,7 +239,7 @@ class _Player:
             batched_wxyzs=_still(len(sides)) if turns is None else turns[0],
             batched_positions=places[0],
             batched_scales=scales,
-            batched_colors=np.array([_lit(SIDE_COLOURS[side]) for side in sides], dtype=np.uint8),
+            batched_colors=np.array([lit(SIDE_COLOURS[side]) for side in sides], dtype=np.uint8),
             lod="off",
         )
         return _Batch(handle, places, turns)
@@ -260,7 +257,7 @@ class _Player:
         hidden = np.array([[0.0, 0.0, BURIED], [0.0, 0.0, BURIED + 0.1]])
         points = np.stack((start, start + FORCE_LENGTH / self.weight * force), axis=2)
         points = np.where(shown[..., None, None], _rounded(points, POSITION_STEP), hidden).astype(np.float32)
-        colours = np.array([_lit(LEFT_COLOUR), _lit(RIGHT_COLOUR)], dtype=np.uint8)
+        colours = np.array([lit(LEFT_COLOUR), lit(RIGHT_COLOUR)], dtype=np.uint8)
         handle = self.scene.add_arrows("/ground_force", points[0], colours, shaft_radius=0.009, head_radius=0.024, head_length=0.06)
         return handle, points
 
@@ -271,7 +268,7 @@ class _Player:
             return None
         com, xcom = recording.com[self.rows], recording.xcom[self.rows]
         below = np.column_stack((com[:, :2], self.ground.height(com) + 0.004))
-        vertices, faces = _ball()
+        vertices, faces = ball()
         places = np.stack((com, below, xcom + np.array([0.0, 0.0, 0.004])), axis=1).astype(np.float32)
         spheres = self.scene.add_batched_meshes_simple(
             "/centre_of_mass",
@@ -280,7 +277,7 @@ class _Player:
             batched_wxyzs=_still(3),
             batched_positions=places[0],
             batched_scales=np.array([(0.034,) * 3, (0.03, 0.03, 0.006), (0.034, 0.034, 0.007)]),
-            batched_colors=np.array([_lit(COM_COLOUR), _lit(COM_COLOUR), _lit(XCOM_COLOUR)], dtype=np.uint8),
+            batched_colors=np.array([lit(COM_COLOUR), lit(COM_COLOUR), lit(XCOM_COLOUR)], dtype=np.uint8),
             lod="off",
         )
         ends = np.stack((com, below), axis=1)[:, None].astype(np.float32)
@@ -304,7 +301,7 @@ class _Player:
                 f"/footprints/{i}",
                 vertices,
                 faces,
-                color=_lit(LEFT_COLOUR if mark.foot == 0 else RIGHT_COLOUR),
+                color=lit(LEFT_COLOUR if mark.foot == 0 else RIGHT_COLOUR),
                 opacity=0.45,
                 side="double",
                 cast_shadow=False,
@@ -321,12 +318,6 @@ class _Player:
             self._prints_shown += 1
 
 
-def _lit(colour: str) -> tuple[int, int, int]:
-    """Colour of a surface that looks like ``colour`` (#rrggbb) under the player's bright light."""
-    red, green, blue = (round(255 * (channel / 255) ** LIGHT_GAMMA) for channel in rgb(colour))
-    return red, green, blue
-
-
 def _rounded(values: Array, step: float) -> Single:
     return np.asarray(np.round(values / step) * step, dtype=np.float32)
 
@@ -334,39 +325,6 @@ def _rounded(values: Array, step: float) -> Single:
 def _still(n: int) -> Single:
     """No rotation, n times."""
     return np.tile(np.array([1.0, 0.0, 0.0, 0.0], dtype=np.float32), (n, 1))
-
-
-# -- shapes --------------------------------------------------------------------------------------------------------------
-
-
-def _taper_of(part: Part) -> float:
-    return min(TAPERS, key=lambda taper: abs(taper - part.radius[1] / part.radius[0]))
-
-
-def _tapered_cylinder(taper: float) -> tuple[Array, NDArray[np.uint32]]:
-    """Open cylinder from z = 0 (radius 1) to z = 1 (radius ``taper``)."""
-    turn = np.linspace(0, 2 * np.pi, ROUND, endpoint=False)
-    ring = np.stack((np.cos(turn), np.sin(turn)), axis=1)
-    vertices = np.vstack((np.column_stack((ring, np.zeros(ROUND))), np.column_stack((taper * ring, np.ones(ROUND)))))
-    i = np.arange(ROUND)
-    j = (i + 1) % ROUND
-    faces = np.vstack((np.column_stack((i, j, j + ROUND)), np.column_stack((i, j + ROUND, i + ROUND))))
-    return vertices, faces.astype(np.uint32)
-
-
-def _ball() -> tuple[Array, NDArray[np.uint32]]:
-    """Unit sphere of rings and sides."""
-    rings = 10
-    theta = np.linspace(0, np.pi, rings + 1)
-    turn = np.linspace(0, 2 * np.pi, ROUND, endpoint=False)
-    vertices = np.array([(math.sin(t) * math.cos(p), math.sin(t) * math.sin(p), math.cos(t)) for t in theta for p in turn])
-    faces = []
-    for a in range(rings):
-        for b in range(ROUND):
-            c = (b + 1) % ROUND
-            p, q, r, s = a * ROUND + b, (a + 1) * ROUND + b, (a + 1) * ROUND + c, a * ROUND + c
-            faces += [(p, q, r), (p, r, s)]
-    return vertices, np.array(faces, dtype=np.uint32)
 
 
 def _attitude(part: Part) -> Array:

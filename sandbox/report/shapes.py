@@ -8,12 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sandbox.report.figure import Part
+from sandbox.report.figure import Part, rgb
 
 Array = NDArray[np.float64]
 Faces = NDArray[np.int64]
 
 SIDES, RINGS = 20, 6  # of a drawn part: around it, and along each of its round ends
+TAPERS = (0.66, 0.85, 1.0)  # end over start radius of cylinders that are drawn in batches: each part takes the nearest
+LIGHT_GAMMA = 1.9  # by which colours are darkened against the bright light of viser's player
 
 
 class Mesh(NamedTuple):
@@ -76,3 +78,39 @@ def box_mesh(half: Array) -> Mesh:
             k = len(vertices) - 4
             faces += [(k, k + 1, k + 2), (k, k + 2, k + 3)]
     return Mesh(np.array(vertices), np.array(normals), np.array(faces))
+
+
+def lit(colour: str) -> tuple[int, int, int]:
+    """Colour of a surface that looks like ``colour`` (#rrggbb) under the bright light of viser's player."""
+    red, green, blue = (round(255 * (channel / 255) ** LIGHT_GAMMA) for channel in rgb(colour))
+    return red, green, blue
+
+
+def taper_of(part: Part) -> float:
+    """Which of :data:`TAPERS` the part is drawn with."""
+    return min(TAPERS, key=lambda taper: abs(taper - part.radius[1] / part.radius[0]))
+
+
+def tapered_cylinder(taper: float) -> tuple[Array, NDArray[np.uint32]]:
+    """Vertices and faces of an open cylinder from z = 0 (radius 1) to z = 1 (radius ``taper``)."""
+    turn = np.linspace(0, 2 * np.pi, SIDES, endpoint=False)
+    ring = np.stack((np.cos(turn), np.sin(turn)), axis=1)
+    vertices = np.vstack((np.column_stack((ring, np.zeros(SIDES))), np.column_stack((taper * ring, np.ones(SIDES)))))
+    i = np.arange(SIDES)
+    j = (i + 1) % SIDES
+    faces = np.vstack((np.column_stack((i, j, j + SIDES)), np.column_stack((i, j + SIDES, i + SIDES))))
+    return vertices, faces.astype(np.uint32)
+
+
+def ball(rings: int = 10, sides: int = SIDES) -> tuple[Array, NDArray[np.uint32]]:
+    """Vertices and faces of a unit sphere."""
+    theta = np.linspace(0, np.pi, rings + 1)
+    turn = np.linspace(0, 2 * np.pi, sides, endpoint=False)
+    vertices = np.array([(math.sin(t) * math.cos(p), math.sin(t) * math.sin(p), math.cos(t)) for t in theta for p in turn])
+    faces = []
+    for a in range(rings):
+        for b in range(sides):
+            c = (b + 1) % sides
+            p, q, r, s = a * sides + b, (a + 1) * sides + b, (a + 1) * sides + c, a * sides + c
+            faces += [(p, q, r), (p, r, s)]
+    return vertices, np.array(faces, dtype=np.uint32)

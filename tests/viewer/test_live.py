@@ -319,7 +319,7 @@ def test_ctrl_c_ends_all_and_keeps_the_recording(tmp_path: Path) -> None:
         ("view walk --record /proc/w.npz", ["--record", "cannot write"]),
         ("view lo-003 --speed 1", ["--speed 1.0", "experiment"]),
         ("view lo-003 --preset oveReachh", ["'oveReachh'", "OVERREACH"]),
-        ("view lo-999", ["'lo-999'", "lo-003"]),
+        ("view lo-999", ["'lo-999'", "lo-00"]),
     ],
 )
 def test_bad_input(

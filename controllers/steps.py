@@ -21,7 +21,7 @@ from typing import Final, Literal, NamedTuple, get_args
 
 from sandbox.bodies.inertia import Array
 from sandbox.bodies.standing import Pose, StandingSolver, Target
-from sandbox.config import nearest
+from sandbox.config import check_range, nearest
 from sandbox.mechanics import Support
 from sandbox.state import FEET, LEFT, RIGHT
 
@@ -68,9 +68,7 @@ class StepPlan:
     def __post_init__(self) -> None:
         ranges = {"step_length": (0.0, 1.5, "m"), "duration": (0.05, 60.0, "s"), "lift": (0.0, 0.5, "m")}
         for name, (low, high, unit) in ranges.items():
-            value = getattr(self, name)
-            if not low <= value <= high:  # also catches NaN
-                raise ValueError(f"{name} {value:g} {unit} is outside {low:g}..{high:g} {unit}: give a value in that range")
+            check_range(name, getattr(self, name), (low, high), unit)
         if not 0 <= self.liftoff < self.touchdown <= 1:
             raise ValueError(
                 f"liftoff {self.liftoff:g} and touchdown {self.touchdown:g} are not phases in order: give 0 <= liftoff < touchdown <= 1"
@@ -236,8 +234,7 @@ class StepSequence:
 
     def at(self, sequence_phase: float) -> Instant:
         """The moment at a phase of the whole sequence, for scrubbing. Raises ValueError outside 0..1."""
-        if not 0 <= sequence_phase <= 1:
-            raise ValueError(f"sequence phase {sequence_phase:g} is outside 0..1: give a value in that range")
+        check_range("sequence phase", sequence_phase, (0.0, 1.0))
         index = min(int(sequence_phase * self.count), self.count - 1)
         return Instant(index, min(sequence_phase * self.count - index, 1.0), self.steps[index])
 

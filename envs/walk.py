@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from sandbox.config import check_range
 from sandbox.envs.rewards import Outcome, WalkWeights, walk_terms
 from sandbox.envs.walker import Command, WalkerEnv
-from sandbox.scenes.scene import HEADING_RATE_RANGE, SPEED_RANGE, check_range
+from sandbox.scenes.scene import HEADING_RATE_RANGE, SPEED_RANGE
 
 
 class WalkEnv(WalkerEnv):

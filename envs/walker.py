@@ -12,7 +12,7 @@ from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from numpy.typing import ArrayLike, NDArray
 
 from sandbox.bodies.anatomy import Anatomy
-from sandbox.config import nearest
+from sandbox.config import check_range, nearest
 from sandbox.controllers.parameters import Parameters
 from sandbox.controllers.planner import GaitPlanner
 from sandbox.envs.actions import make_mode
@@ -23,7 +23,7 @@ from sandbox.envs.tables import bounds, space
 from sandbox.plants.base import standing_pose
 from sandbox.plants.bullet import BulletPlant, Physics
 from sandbox.plants.render import Picture
-from sandbox.scenes.scene import IMPULSE_RANGE, PUSH_DURATION, SECONDS_RANGE, START, Push, check_range
+from sandbox.scenes.scene import IMPULSE_RANGE, PUSH_DURATION, SECONDS_RANGE, START, Push
 from sandbox.scenes.terrain import Terrain
 
 Array = NDArray[np.float64]

@@ -36,6 +36,7 @@ from sandbox.bodies.reference import Region, arm_abduction, envelopes, neutral_a
 from sandbox.bodies.rigs import BodyPose, CmuRig, MixamoRig, angle_between, cmu_skeleton, landmark_places, link_rotations
 from sandbox.bodies.rigs.mixamo import Y_UP
 from sandbox.bodies.segments import whole_body_com
+from sandbox.config import check_range
 from sandbox.conventions import FORWARD, RIGHT, UP
 from sandbox.harness import Experiment, Outcome, Variant
 from sandbox.mocap import asf
@@ -109,8 +110,7 @@ class Parameters:
 
     def __post_init__(self) -> None:
         _ = self.anatomy
-        if not 1 <= self.poses <= 10_000:
-            raise ValueError(f"poses {self.poses} is outside 1..10000: give a value in that range")
+        check_range("poses", self.poses, (1, 10_000))
 
     @property
     def anatomy(self) -> Anatomy:

@@ -35,6 +35,7 @@ from sandbox.bodies.anatomy import SIDES
 from sandbox.bodies.inertia import Array
 from sandbox.bodies.reference import REFERENCE, landmarks, neutral_angles
 from sandbox.bodies.segments import published_share_sum, segment_coms, segments, whole_body_com
+from sandbox.config import check_range
 from sandbox.console import silenced
 from sandbox.harness import Experiment, Outcome, Variant
 from sandbox.mechanics import (
@@ -91,8 +92,7 @@ class Parameters:
         ranges = {**dict.fromkeys(("slow", "fast", "back", "side"), (0.0, 5.0, "m/s")), "speed": (0.0, 2.0, "m/s")}
         ranges |= {"motions": (1, 100_000, ""), "seconds": (0.1, 60.0, "s")}
         for name, (low, high, unit) in ranges.items():
-            if not low <= getattr(self, name) <= high:  # also catches NaN
-                raise ValueError(f"{name} {getattr(self, name):g} {unit} is outside {low:g}..{high:g} {unit}: give a value in that range")
+            check_range(name, getattr(self, name), (low, high), unit)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from sandbox.bodies.anatomy import SIDES
 from sandbox.bodies.inertia import Array
 from sandbox.bodies.reference import Region
 from sandbox.bodies.standing import LEG_AXES, Pose, StandingSolver, Target
+from sandbox.config import check_range
 from sandbox.harness import Experiment, Outcome, Variant
 from sandbox.recording import Recording
 from sandbox.report import plot
@@ -75,10 +76,8 @@ class Parameters:
 
     def __post_init__(self) -> None:
         for name in ("low", "wide", "split", "forward", "up", "high", "overreach"):
-            if not 0 <= getattr(self, name) <= 2:  # also catches NaN
-                raise ValueError(f"{name} {getattr(self, name):g} m is outside 0..2 m: give a value in that range")
-        if not 1 <= self.samples <= 100_000:
-            raise ValueError(f"samples {self.samples} is outside 1..100000: give a value in that range")
+            check_range(name, getattr(self, name), (0.0, 2.0), "m")
+        check_range("samples", self.samples, (1, 100_000))
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from sandbox.bodies.inertia import Array
 from sandbox.bodies.reference import REFERENCE, Region, landmarks
 from sandbox.bodies.segments import whole_body_com
 from sandbox.bodies.standing import Pose, StandingSolver, Target
+from sandbox.config import check_range
 from sandbox.controllers.steps import Stage, Step, StepPlan, foot_of, neutral_stance
 from sandbox.harness import Experiment, Outcome, Variant
 from sandbox.mechanics import Support, foot_patch, support_margin, support_polygon
@@ -65,8 +66,7 @@ class Parameters:
 
     def __post_init__(self) -> None:
         foot_of(self.swing)
-        if not 10 <= self.samples <= 100_000:
-            raise ValueError(f"samples {self.samples} is outside 10..100000: give a value in that range")
+        check_range("samples", self.samples, (10, 100_000))
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def run(p: Parameters) -> Outcome[Details]:
     travel = points[f"{swing}_ankle"][-1] - points[f"{swing}_ankle"][0]
     metrics = {
         "slip_m": float(slip.max()),
-        "toe_clearance_central_m": float(clearance[central].min()) if central.any() else math.nan,
+        "toe_clearance_central_m": least(clearance[central]),
         "toe_clearance_peak_m": float(clearance.max()),
         "landing_ahead_m": float(points[f"{swing}_ankle"][-1, 1] - points[f"{planted}_ankle"][-1, 1]),
         "travel_m": float(np.linalg.norm(travel)),
@@ -112,10 +112,15 @@ def run(p: Parameters) -> Outcome[Details]:
         "swing_dorsiflexion_deg": float(dorsiflexion[swing].max()),
         "planted_dorsiflexion_deg": float(dorsiflexion[planted].max()),
         "pelvis_lowest_m": float(trajectory.root_position[:, 2].min()),
-        "margin_double_least_m": float(margins[~swinging].min()),
-        "margin_single_least_m": float(margins[swinging].min()),
+        "margin_double_least_m": least(margins[~swinging]),
+        "margin_single_least_m": least(margins[swinging]),
     }
     return Outcome(metrics, film(step, p, trajectory), Details(solver, step, phases, poses, clearance, margins))
+
+
+def least(values: Array) -> float:
+    """Of values (k,); NaN where a sampling has none."""
+    return float(values.min()) if len(values) else math.nan
 
 
 def margin(step: Step, phase: float, points: Mapping[str, Array], row: int, com: Array) -> float:
@@ -201,7 +206,7 @@ def support_is_measured_and_not_used(outcome: Outcome[Details]) -> bool:
 def legs_are_mirror_images(outcomes: Mapping[str, Outcome[Details]]) -> bool:
     """The left foot's step gives the figures of the right one's, to 1e-9."""
     left, right = outcomes["left"].metrics, outcomes["right"].metrics
-    return all(abs(left[name] - right[name]) <= 1e-9 for name in right)
+    return all(np.isclose(left[name], right[name], rtol=0, atol=1e-9, equal_nan=True) for name in right)
 
 
 # -- figures -----------------------------------------------------------------------------------------------------------------

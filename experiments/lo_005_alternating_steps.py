@@ -32,6 +32,7 @@ import numpy as np
 from sandbox.bodies.inertia import Array
 from sandbox.bodies.reference import NEUTRAL_DROP, REFERENCE, Region
 from sandbox.bodies.standing import Pose, StandingSolver
+from sandbox.config import check_range
 from sandbox.controllers.steps import MOST_STEPS, Instant, Stage, StepPlan, StepSequence, foot_of
 from sandbox.harness import Experiment, Outcome, Variant
 from sandbox.recording import Recording
@@ -69,12 +70,9 @@ class Parameters:
 
     def __post_init__(self) -> None:
         foot_of(self.first)
-        if not 1 <= self.steps <= MOST_STEPS:
-            raise ValueError(f"steps {self.steps} is outside 1..{MOST_STEPS}: give a value in that range")
-        if not 0 <= self.drop <= 0.010:
-            raise ValueError(f"drop {self.drop:g} m is outside 0..0.01 m: give a value in that range")
-        if not 10 <= self.samples <= 10_000:
-            raise ValueError(f"samples {self.samples} is outside 10..10000: give a value in that range")
+        check_range("steps", self.steps, (1, MOST_STEPS))
+        check_range("drop", self.drop, (0.0, 0.010), "m")
+        check_range("samples", self.samples, (10, 10_000))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,14 @@ import difflib
 from collections.abc import Iterable
 
 
+def check_range(name: str, value: float, bounds: tuple[float, float], unit: str = "") -> None:
+    """Raise ValueError with value, range and remedy unless ``bounds[0] <= value <= bounds[1]`` (NaN never is)."""
+    low, high = bounds
+    if not low <= value <= high:
+        unit = f" {unit}" if unit else ""
+        raise ValueError(f"{name} {value:g}{unit} is outside {low:g}..{high:g}{unit}: give a value in that range")
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """``": did you mean 'walk'?"`` for the closest known name, or the list of names where none is close."""
     known = sorted(known)

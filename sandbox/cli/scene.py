@@ -61,9 +61,9 @@ def read_scene(
         OSError: a scene file cannot be read.
     """
     from sandbox.bodies.anatomy import REFERENCE_HEIGHT, REFERENCE_MASS, Anatomy
-    from sandbox.config import nearest
+    from sandbox.config import check_range, nearest
     from sandbox.scenes.file import check_start, declared
-    from sandbox.scenes.scene import BUMP_RANGE, SCENES, Options, build, check_range
+    from sandbox.scenes.scene import BUMP_RANGE, SCENES, Options, build
 
     if name not in SCENES and not name.endswith(".toml"):
         raise ValueError(f"unknown scene {name!r}{nearest(name, SCENES)}")

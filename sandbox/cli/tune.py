@@ -34,8 +34,8 @@ class Tune:
         with checking():
             if find_spec("cma") is None:
                 raise ValueError("tuning needs the package cma: pip install 'locomotion-sandbox[tune]'")
+            from sandbox.config import check_range
             from sandbox.controllers.parameters import Parameters
-            from sandbox.scenes.scene import check_range
 
             check_output("--out", self.out, (".toml",))
             check_range("generations", self.generations, (1, 100_000), "")

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 
 from sandbox.bodies.anatomy import HEIGHT_RANGE, MASS_RANGE, REFERENCE_HEIGHT, REFERENCE_MASS, Anatomy
-from sandbox.config import nearest
+from sandbox.config import check_range, nearest
 from sandbox.scenes.expression import evaluate
 from sandbox.scenes.scene import (
     BUMP_RANGE,
@@ -37,7 +37,6 @@ from sandbox.scenes.scene import (
     Push,
     Scene,
     check_options,
-    check_range,
 )
 from sandbox.scenes.terrain import Box, Terrain, bumps, steps
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 
 from sandbox.bodies.anatomy import Anatomy
-from sandbox.config import nearest
+from sandbox.config import check_range, nearest
 from sandbox.scenes.terrain import Terrain
 
 SPEED_RANGE = (0.0, 2.0)  # [m/s]
@@ -117,13 +117,6 @@ OPTION_RANGES: dict[str, tuple[str, tuple[float, float], str]] = {
     "friction": ("friction", FRICTION_RANGE, ""),
 }
 SEED_RANGE = (0, 2**31 - 1)
-
-
-def check_range(name: str, value: float, bounds: tuple[float, float], unit: str) -> None:
-    """Raise ValueError with value, range and remedy unless ``bounds[0] <= value <= bounds[1]`` (NaN never is)."""
-    low, high = bounds
-    if not low <= value <= high:
-        raise ValueError(f"{name} {value:g} {unit} is outside {low:g}..{high:g} {unit}: give a value in that range")
 
 
 def check_options(options: Options) -> None:

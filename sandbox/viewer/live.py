@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from sandbox.bodies.anatomy import HEIGHT_RANGE, MASS_RANGE, Anatomy
+from sandbox.config import check_range
 from sandbox.recording import Recording
 from sandbox.report.scene import Ground
-from sandbox.scenes.scene import HEADING_RATE_RANGE, SCENES, SEED_RANGE, SPEED_RANGE, Command, Options, Scene, build, check_range
+from sandbox.scenes.scene import HEADING_RATE_RANGE, SCENES, SEED_RANGE, SPEED_RANGE, Command, Options, Scene, build
 from sandbox.simulation import check_plant
 from sandbox.state import FEET, ContactState
 from sandbox.viewer.drawing import LAYERS, Cameraman, Figure, add_ground, open_server

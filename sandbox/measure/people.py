@@ -76,7 +76,8 @@ def acknowledgement() -> str:
 
 def sources() -> list[str]:
     """Source and licence of everything that people's figures come from."""
-    norms = [f"{entry['source']} {entry['licence']}." for entry in _file("norms.json")["sources"].values()]
+    file = _file("norms.json")
+    norms = [f"{entry['source']} {entry['licence']}." for entry in (*file["sources"].values(), file["person"])]
     cmu = _file("people_cmu.json")
     return [*norms, f"{cmu['source']}; {cmu['licence']}. {cmu['acknowledgement']}"]
 
@@ -142,6 +143,12 @@ def children_band(name: str, froude: float) -> Band | None:
     entries = _file("norms.json")["children"]
     found = _mixed(entries, [e["froude"] for e in entries], froude, "curves", name)
     return None if found is None else Band(_curve(found[0]), _curve(found[1]))
+
+
+def person_curve(name: str) -> Array | None:
+    """Ground force or moment ``name`` (101,) of one person walking at a speed that is not stated (OpenSim's sample)."""
+    curve = _file("norms.json")["person"]["curves"].get(name)
+    return None if curve is None else _curve(curve["mean"])
 
 
 def people_scalar(key: str, froude: float) -> Scalar | None:

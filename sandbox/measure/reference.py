@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sandbox.conventions import GRAVITY
 from sandbox.files import written_whole
 from sandbox.measure.analysis import STRIDE_FIELDS, Analysis, pooled
 from sandbox.measure.curves import CURVES
@@ -83,6 +84,14 @@ SOURCES = {
         "licence": "CC BY 4.0",
     },
 }
+OPENSIM = {
+    "source": "OpenSim's walking sample, subject 01 of Gait10dof18musc: one person on a treadmill, one stride of either leg, "
+    "github.com/opensim-org/opensim-models, commit 20a888b.",
+    "licence": "the model's header says CC BY 3.0; none is stated for the data",
+}
+# Columns of its files: moments, and the sign that makes extension and plantarflexion positive.
+OPENSIM_MOMENTS = {"hip_moment": ("hip_flexion", -1.0), "knee_moment": ("knee_angle", 1.0), "ankle_moment": ("ankle_angle", -1.0)}
+PLATE_THRESHOLD = 20.0  # [N]
 MODEL_TILT = 10.1  # [deg]: by which the pelvis of the 24 adults is tilted where that of a neutral model is 0
 
 
@@ -182,6 +191,8 @@ def build_norms(data: Path) -> dict[str, Any]:
     """
     folder = data / "norms"
     for name in (
+        "opensim/subject01_walk_grf.mot",
+        "opensim/subject01_walk_ID.sto",
         "schwartz2008_original.csv",
         "cgm23_spontaneous_curves.csv",
         "wbds_young24_comfortable.json",
@@ -235,8 +246,39 @@ def build_norms(data: Path) -> dict[str, Any]:
         "detector": "force",
         "adults": {"froude": 0.18, "curves": adults},
         "children": by_froude,
+        "person": _opensim(folder / "opensim"),
         "steps": steps,
     }
+
+
+def _opensim(folder: Path) -> dict[str, Any]:
+    """Ground force [body weights] and moments [N m/kg] of one person, mean of a stride of the right and one of the left leg.
+
+    The mean vertical force is taken for the weight. The right foot is on the first plate, the left one on the second.
+    """
+    names, force = _storage(folder / "subject01_walk_grf.mot")
+    columns, moments = _storage(folder / "subject01_walk_ID.sto")
+    time = force[:, 0]
+    vertical = {side: force[:, names.index(f"{plate}ground_force_vy")] for side, plate in (("r", ""), ("l", "1_"))}
+    weight = float(np.mean(vertical["r"] + vertical["l"]))
+    found: dict[str, list[Array]] = defaultdict(list)
+    for side, plate in (("r", ""), ("l", "1_")):
+        loaded = vertical[side] > PLATE_THRESHOLD
+        strikes = time[1:][loaded[1:] & ~loaded[:-1]]
+        at = np.linspace(strikes[0], strikes[1], STORED)
+        found["force_vertical"].append(np.interp(at, time, vertical[side]) / weight)
+        found["force_fore_aft"].append(np.interp(at, time, force[:, names.index(f"{plate}ground_force_vx")]) / weight)
+        for name, (joint, sign) in OPENSIM_MOMENTS.items():
+            moment = moments[:, columns.index(f"{joint}_{side}_moment")]
+            found[name].append(sign * np.interp(at, moments[:, 0], moment) / (weight / GRAVITY))
+    return OPENSIM | {"curves": {name: {"mean": _rounded(np.mean(both, axis=0), 3)} for name, both in found.items()}}
+
+
+def _storage(path: Path) -> tuple[list[str], Array]:
+    """Names and values of the columns of an OpenSim storage file."""
+    lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    start = lines.index("endheader") + 1
+    return lines[start].split(), np.array([[float(x) for x in line.split()] for line in lines[start + 1 :] if line])
 
 
 def _columns(path: Path, keys: Sequence[str], speed: str | None = None) -> dict[tuple[str, ...], tuple[Array, Array]]:

@@ -2,6 +2,9 @@
 
 A turn is a stretch in which the pelvis's heading, low-passed at 1.5 Hz, changes by more than 20 degrees a second in one
 direction; stretches of one direction that are less than 0.4 s apart are one turn. Turns of less than 30 degrees are left out.
+
+A long curve is slower than the pelvis's own swing in every stride. It is looked for in the heading low-passed at 0.25 Hz: more than
+10 degrees a second for more than 3 s, and less than 36 degrees a second on average. What is turned within it is part of it.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ Array = NDArray[np.float64]
 
 YAW_CUTOFF = 1.5  # [Hz], zero lag: lets a turn of half a second through
 THRESHOLD = 20.0  # [deg/s]
+CURVE_CUTOFF, CURVE_THRESHOLD = 0.25, 10.0  # [Hz], [deg/s]: of long curves
+CURVE_SECONDS, CURVE_RATE = 3.0, 36.0  # [s] that one lasts at least, [deg/s] that it turns at most on average
 LONGEST_PAUSE = 0.4  # [s] within a turn
 LEAST_TURN = 30.0  # [deg]
 SPEED_CUTOFF = 1.0  # [Hz] of the path whose speed is told
@@ -66,14 +71,21 @@ def turns(recording: Recording, events: GaitEvents | None = None) -> list[Turn]:
             events = detect(recording, "contact")
         except EventError:
             events = zeni_events(recording)
-    found = [_turn(recording, events, heading, a, b) for a, b in _stretches(np.gradient(heading) * rate, rate)]
-    return [turn for turn in found if abs(turn.angle_deg) >= LEAST_TURN]
+    slow = np.degrees(headings(facing(recording, CURVE_CUTOFF)))
+    curves = [
+        (a, b)
+        for a, b in _stretches(np.gradient(slow) * rate, rate, CURVE_THRESHOLD)
+        if (b - a) / rate > CURVE_SECONDS and LEAST_TURN <= abs(slow[b - 1] - slow[a]) < CURVE_RATE * (b - a) / rate
+    ]
+    quick = [(a, b) for a, b in _stretches(np.gradient(heading) * rate, rate, THRESHOLD) if not any(a < d and c < b for c, d in curves)]
+    found = [_turn(recording, events, slow, *span) for span in curves] + [_turn(recording, events, heading, *span) for span in quick]
+    return sorted((turn for turn in found if abs(turn.angle_deg) >= LEAST_TURN), key=lambda turn: turn.start_s)
 
 
-def _stretches(rate_deg: Array, rate: float) -> list[tuple[int, int]]:
+def _stretches(rate_deg: Array, rate: float, threshold: float) -> list[tuple[int, int]]:
     """Rows [first, last) of stretches above the threshold, of one direction, short pauses bridged."""
     out: list[tuple[int, int, float]] = []
-    state = np.sign(rate_deg) * (np.abs(rate_deg) > THRESHOLD)
+    state = np.sign(rate_deg) * (np.abs(rate_deg) > threshold)
     edges = np.flatnonzero(np.diff(np.concatenate(([0.0], state, [0.0]))))
     for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         sign = float(state[a])

@@ -36,6 +36,7 @@ from sandbox.measure.people import (
     cmu_band,
     froude_range,
     people_scalar,
+    person_curve,
     sources,
 )
 from sandbox.measure.signals import lowpass
@@ -480,6 +481,12 @@ def _forces(subjects: Sequence[Subject], froude: float) -> str:
         people = children_band(name, froude)
         if people is not None:
             _band(figure, people, row, column, "children at this Froude number", k == 0)
+        person = person_curve(name)
+        if person is not None:
+            figure.add_scatter(
+                x=np.arange(101), y=_single(person), line={"color": "#6b7682", "width": 1.2, "dash": "dot"},
+                name="one adult (OpenSim's walk)", legendgroup="person", showlegend=k == 0, row=row, col=column,
+            )  # fmt: skip
         _mean_curves(figure, having, curves, name, row, column, k == 0)
     row, column = len(names) // columns + 1, len(names) % columns + 1
     for s in having:

@@ -19,10 +19,12 @@ from sandbox.measure.people import (
     GPS_CURVES,
     ProfileScore,
     adult_band,
+    children_band,
     cmu_band,
     compare_people,
     difference,
     people_scalar,
+    person_curve,
     profile_score,
     scores,
 )
@@ -271,6 +273,21 @@ def test_references() -> None:
     assert people_scalar("stance_fraction", 0.17).mean == pytest.approx(0.617, abs=0.01)  # type: ignore[union-attr]
 
 
+def test_forces_of_people() -> None:
+    children, person = children_band("force_vertical", 0.18), person_curve("force_vertical")
+    assert children is not None
+    assert person is not None
+    for curve in (children.mean, person):
+        assert curve.mean() * 2 == pytest.approx(1.0, abs=0.1)  # two feet carry the weight
+        assert curve[5:25].max() > 1.0 > curve[25:40].min()
+    for name in ("hip_moment", "knee_moment", "ankle_moment", "force_fore_aft"):
+        norm, adult = children_band(name, 0.18), person_curve(name)
+        assert norm is not None
+        assert adult is not None
+        assert difference(adult, norm.mean).correlation > 0.7, name  # the same signs
+    assert person_curve("hip_power") is None
+
+
 def test_walker_of_the_norm_scores_zero(walker: ModuleType) -> None:
     analysis = Analysis.of(walker.Walker(seconds=10).record())
     found = scores(analysis)
@@ -291,20 +308,33 @@ def test_inventory() -> None:
 # -- turns -------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("angle", [90.0, -180.0])
-def test_a_known_turn(walker: ModuleType, angle: float) -> None:
-    recording = walker.Walker(seconds=10).record()
-    time, points = recording.time, recording.points.copy()
-    # Turned about the vertical through mid-hip, within a second.
-    share = np.clip((time - 5.0) / 1.0, 0, 1)
-    turn = np.radians(angle) * share**2 * (3 - 2 * share)
+def turned(recording: Recording, turn: np.ndarray) -> Recording:
+    """The same walk of points, at 1.1 m/s along a path whose heading (T,) [rad] is given."""
     middle = recording.point("mid_hip") * np.array([1.0, 1.0, 0.0])
     c, s = np.cos(turn)[:, None], np.sin(turn)[:, None]
-    local = points - middle[:, None]
+    local = recording.points - middle[:, None]
     rotated = np.stack((c * local[..., 0] - s * local[..., 1], s * local[..., 0] + c * local[..., 1], local[..., 2]), axis=-1)
     path = np.concatenate(([[0.0, 0.0]], np.cumsum(np.stack((-np.sin(turn), np.cos(turn)), axis=1) * 1.1 / 120, axis=0)[:-1]))
     moved = rotated + np.concatenate((path, np.zeros((len(path), 1))), axis=1)[:, None]
-    (found,) = turns(Recording(recording.header | {"plant": "capture"}, {"time": time, "points": moved}))
+    return Recording(recording.header | {"plant": "capture"}, {"time": recording.time, "points": moved})
+
+
+@pytest.mark.parametrize(("angle", "rate"), [(150.0, 0.3), (-200.0, 0.5)])
+def test_a_long_curve_is_one_turn(walker: ModuleType, angle: float, rate: float) -> None:
+    recording = walker.Walker(seconds=20).record()
+    sign = np.sign(angle)
+    found = turns(turned(recording, np.radians(sign * np.clip((recording.time - 5.0) * np.degrees(rate), 0, abs(angle)))))
+    assert len(found) == 1
+    assert found[0].angle_deg == pytest.approx(angle, abs=12)
+    assert found[0].duration_s == pytest.approx(0.8 * abs(angle) / np.degrees(rate), rel=0.15)
+
+
+@pytest.mark.parametrize("angle", [90.0, -180.0])
+def test_a_known_turn(walker: ModuleType, angle: float) -> None:
+    recording = walker.Walker(seconds=10).record()
+    # Turned about the vertical through mid-hip, within a second.
+    share = np.clip((recording.time - 5.0) / 1.0, 0, 1)
+    (found,) = turns(turned(recording, np.radians(angle) * share**2 * (3 - 2 * share)))
     assert found.angle_deg == pytest.approx(angle, abs=6)
     assert found.start_s == pytest.approx(5.0, abs=0.2)
     # 10 to 90 % of the smooth step takes 0.61 s; the filter widens it.

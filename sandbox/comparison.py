@@ -60,6 +60,7 @@ FIGURES: dict[str, Field] = {
         "touchdown_lead_ms",
     )
 }
+FIGURES["stance_height_fraction"] = Field("", "stance by foot height and speed, which is how captured people's is told")
 FIGURES["touchdown_lead_sd_ms"] = Field("ms", "standard deviation of it")
 FIGURES |= {key: SUMMARY_FIELDS[key] for key in ("com_height_m", "margin_of_stability_m", "grf_peak_bw", "cost_of_transport")}
 for _joint in JOINTS:
@@ -78,6 +79,7 @@ FIGURES |= {
 }
 
 NAMES = LABELS | {
+    "stance_height_fraction": "stance by foot height and speed",
     "touchdown_lead_sd_ms": "  standard deviation",
     **{f"{joint}_torque_peak_nm": f"{joint} torque, peak" for joint in JOINTS},
     **{f"{joint}_torque_rms_nm": f"{joint} torque, RMS" for joint in JOINTS},
@@ -439,6 +441,8 @@ def figures(walk: Walk) -> dict[str, float | None]:
         out["gps_deg"] = walk.scores.gps.value if walk.scores.gps.full else math.nan
         for name in ("thigh", "knee", "ankle"):
             out[f"{name}_rms_deg"] = walk.scores.gps.curves.get(name)
+        by_height = walk.analysis.by_height
+        out["stance_height_fraction"] = by_height.mean("stance_fraction") if by_height is not None else math.nan
         out["toe_clearance_m"] = walk.analysis.mean("toe_clearance_m")
     for key in ("balance_percent", "momentum_sagittal"):
         out[key] = walk.dynamics.figures[key]
@@ -477,9 +481,12 @@ def people_figures(recording: Recording, speed: float) -> dict[str, float | Rang
         "grf_peak_bw": max(PEOPLE_FORCE),
         "ankle_torque_peak_nm": PEOPLE_PUSH_OFF * body["mass_kg"],
     }
+    for key in ("stance_fraction", "double_support_fraction"):
+        timed = people_scalar(key, froude, "contact")
+        if timed is not None:
+            out[key] = timed.mean
     for key, scalar, scale in (
-        ("stance_fraction", "stance_fraction", 1.0),
-        ("double_support_fraction", "double_support_fraction", 1.0),
+        ("stance_height_fraction", "stance_fraction", 1.0),
         ("step_width_m", "step_width_leg", body["leg_m"]),
         ("toe_clearance_m", "toe_clearance_leg", body["leg_m"]),
     ):

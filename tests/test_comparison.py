@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sandbox.comparison import FIGURES, JOINTS, PAIRS, Comparison, Walk, chosen_pairs, compare, figures, people_figures, torques
-from sandbox.measure import klaw_cadence, summary, wbds_cadence
+from sandbox.measure import cycle_curves, klaw_cadence, summary, wbds_cadence
 from sandbox.recording import Recording
 
 SPEED, SECONDS, SEED = 0.8, 9.0, 2
@@ -101,6 +101,22 @@ def test_forces_of_the_physical_walk_balance(comparison: Comparison) -> None:
         assert 0.001 < found[f"momentum_{axis}"] < 0.4
     assert {"ankle_moment", "knee_power", "force_vertical"} <= physical.dynamics.curves.keys()
     assert physical.dynamics.curves["ankle_moment"].mean(axis=0)[45:55].max() > 0.5  # plantarflexors push at the end of stance
+
+
+def test_curves_from_points_are_the_joint_angles(comparison: Comparison) -> None:
+    pairs = {
+        "hip_flexion": ("hip_flexion", 1.5),
+        "hip_adduction": ("hip_adduction", 1.0),
+        "hip_rotation": ("hip_rotation", 0.1),
+        "knee": ("knee_flexion", 4.0),  # in the plane of progression, and not about the knee's own axis
+        "ankle": ("ankle_dorsiflexion", 3.0),
+        "elbow": ("elbow_flexion", 1.0),
+    }
+    for walk in comparison.walks:
+        for curve, (joint, limit) in pairs.items():
+            angles = np.stack([walk.recording.joint(f"{side}_{joint}") for side in ("left", "right")], axis=1)
+            ours = np.degrees(cycle_curves(walk.recording.time, angles, walk.analysis.straight))
+            np.testing.assert_allclose(walk.analysis.curves[curve], ours, atol=limit, err_msg=f"{walk.name}: {curve}")
 
 
 def test_torques_are_measured_where_the_gait_is(comparison: Comparison) -> None:

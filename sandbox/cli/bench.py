@@ -33,9 +33,10 @@ class Bench:
     """Measure the walker: what it costs, how it walks, which scenes it survives. `bench walk` takes some minutes on two cores."""
 
     what: Annotated[
-        tyro.conf.Positional[Literal["speed", "walk", "scenes", "view"]],
+        tyro.conf.Positional[Literal["speed", "walk", "scenes", "view", "measure"]],
         tyro.conf.arg(
-            help="speed: CPU time and memory, as ratios; walk: falls, pushes, slopes, gait; scenes: survival; view: updates of the page"
+            help="speed: CPU time and memory, as ratios; walk: falls, pushes, slopes, gait; scenes: survival; view: updates of the page; "
+            "measure: time to measure a gait and to compare"
         ),
     ] = "speed"
     seconds: Annotated[
@@ -61,7 +62,8 @@ class Bench:
 
     def execute(self) -> int:
         """Measure, and return the exit code."""
-        return {"speed": self._speed, "walk": self._walk, "scenes": self._scenes, "view": self._view}[self.what]()
+        kinds = {"speed": self._speed, "walk": self._walk, "scenes": self._scenes, "view": self._view, "measure": self._measure}
+        return kinds[self.what]()
 
     def _speed(self) -> int:
         with checking():
@@ -163,6 +165,25 @@ class Bench:
             self._write_json({"view": [figure._asdict() | {"kept": figure.kept} for figure in figures]}, out)
             print(view.table(figures), file=words)
         return FAILED if self.require and not all(figure.kept for figure in figures) else DONE
+
+    def _measure(self) -> int:
+        with checking():
+            from importlib.util import find_spec
+
+            for name in ("seconds", "seeds", "only", "first_seed", "workers", "params", "out"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"--{name.replace('_', '-')} means nothing to `bench measure`: leave it out")
+            if find_spec("plotly") is None:
+                raise ValueError('the page of a comparison needs plotly: pip install "locomotion-sandbox[report]"')
+            self._check_json()
+        from sandbox.bench import measure, speed
+
+        with results(self.json) as (out, words):
+            with Progress("measure", 1.0, "of all") as progress:
+                figures = measure.measure(progress)
+            self._write_json(speed.to_json(figures), out)
+            print(speed.table(figures), file=words)
+        return FAILED if self.require and not speed.reached(figures) else DONE
 
     def _check_json(self) -> None:
         if self.json not in (None, STDOUT):

@@ -45,7 +45,8 @@ class Measure:
     files: Annotated[tyro.conf.Positional[tuple[Path, ...]], option("FILE", "recordings (.npz) or clips (.amc, .bvh, .c3d, .trc)")]
     out: Annotated[Path | None, option("DIR", "folder for curves (CSV), figures (PNG) and an HTML report", default=False)] = None
     detector: Annotated[
-        Literal["auto", "contact", "force", "zeni"], tyro.conf.arg(help="of foot strike and foot off; auto: contact where it can be told")
+        Literal["auto", "contact", "force", "height", "zeni"],
+        tyro.conf.arg(help="of foot strike and foot off; auto: contact where it can be told; height: foot height and speed"),
     ] = "auto"
     skeleton: Annotated[Path | None, option("FILE.asf", "of an AMC, where it is not beside it", default=False)] = None
     unit: Annotated[Literal["m", "cm", "mm", "in", "cmu"] | None, tyro.conf.arg(help="of lengths, instead of the file's own")] = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,15 @@ from numpy.typing import NDArray
 from sandbox.conventions import GRAVITY
 from sandbox.measure.curves import POINT_CUTOFF, body_curves, inventory
 from sandbox.measure.cycle import Cycle, cycles
-from sandbox.measure.events import DETECTORS, Detector, EventError, best_detector, detect, event_offsets, floor_window
+from sandbox.measure.events import (
+    Detector,
+    EventError,
+    GaitEvents,
+    best_detector,
+    detect,
+    event_offsets,
+    floor_window,
+)
 from sandbox.measure.gait import WALKING_SPEED, Field, Gait
 from sandbox.measure.signals import TURNING_CUTOFF, facing, headings, lowpass
 from sandbox.mocap.floor import local_floor
@@ -46,6 +55,7 @@ STRIDE_FIELDS: dict[str, Field] = {
     "obliquity_undone": Field("", "share of pelvic obliquity that the shoulders do not have: 1 keeps them level, 0 carries them along"),
     "arm_timing": Field("", "when the upper arm is furthest forward, as a fraction of the cycle of the same side's foot"),
 }
+OTHERS: tuple[Detector, ...] = ("force", "height", "zeni")  # with which events are compared
 SPEEDS = ("speed_mps", "froude", "stride_m", "stride_leg", "step_m", "step_leg")  # not known on a belt of unknown speed
 
 
@@ -74,6 +84,18 @@ class Analysis:
     @property
     def detector(self) -> Detector:
         return self.gait.events.detector
+
+    @cached_property
+    def by_height(self) -> Analysis | None:
+        """The same gait by foot height and speed, as captured people's is; None where that cannot be told."""
+        if self.detector == "height":
+            return self
+        found = Analysis.of(self.recording, "height")
+        try:
+            found.gait.events  # noqa: B018 - worked out now, since it is what may fail
+        except EventError:
+            return None
+        return found
 
     @cached_property
     def heading(self) -> Array:
@@ -161,16 +183,15 @@ class Analysis:
     def offsets(self) -> dict[str, dict[str, float | None]]:
         """By how much the events of the other detectors come after these [ms]; only detectors that can be used are there."""
         out: dict[str, dict[str, float | None]] = {}
-        for detector in DETECTORS:
-            if detector == self.detector:
-                continue
-            try:
-                other = detect(self.recording, detector)
-            except EventError:
-                continue
+        others: dict[Detector, GaitEvents] = {}
+        for detector in OTHERS:
+            with contextlib.suppress(EventError):
+                others[detector] = detect(self.recording, detector)
+        others.pop(self.detector, None)
+        for name, other in others.items():
             offsets = event_offsets(self.gait.events, other)
-            out[detector] = {name: _plain(1000 * value) for name, value in offsets.items()}
-            out[detector]["stance_fraction"] = _plain(
+            out[name] = {event: _plain(1000 * value) for event, value in offsets.items()}
+            out[name]["stance_fraction"] = _plain(
                 float(np.mean([s.stance_fraction for s in found])) if (found := cycles(other, self.gait.start, self.gait.end)) else math.nan
             )
         return out

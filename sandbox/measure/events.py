@@ -23,8 +23,7 @@ from sandbox.state import FEET
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Source = Literal["recorded", "force", "points", "height"]
-Detector = Literal["contact", "force", "zeni"]
-DETECTORS: tuple[Detector, ...] = ("contact", "force", "zeni")
+Detector = Literal["contact", "force", "height", "zeni"]
 
 # A foot that leaves the ground for less than this has bounced, and one that touches it for less has scuffed: the swing of
 # the fastest walk (182 steps/min) takes 0.33 s.
@@ -67,7 +66,7 @@ class GaitEvents:
     @property
     def detector(self) -> Detector:
         """Which kind of event these are."""
-        kinds: dict[Source, Detector] = {"recorded": "contact", "height": "contact", "force": "force", "points": "zeni"}
+        kinds: dict[Source, Detector] = {"recorded": "contact", "force": "force", "height": "height", "points": "zeni"}
         return kinds[self.source]
 
     def touchdowns(self, foot: int) -> Array:
@@ -95,10 +94,12 @@ class EventError(ValueError):
 
 
 def detect(recording: Recording, detector: Detector) -> GaitEvents:
-    """Events by one detector: contact (as the plant reported it, else by foot height and speed), force, or Zeni's rule.
+    """Events by one detector: contact as the plant reported it, force, foot height with foot speed, or Zeni's rule.
+
+    ``contact`` of a capture, where nothing reported it, is foot height with speed, and calls itself that.
 
     Raises:
-        EventError: force where none was measured, or contact on a treadmill of unknown speed.
+        EventError: force where none was measured, or foot height and speed on a treadmill of unknown speed.
     """
     if detector == "zeni":
         return zeni_events(recording)
@@ -106,16 +107,17 @@ def detect(recording: Recording, detector: Detector) -> GaitEvents:
         if not recording.has("ground_force") or not (recording.ground_force[..., 2] > FORCE_THRESHOLD).any():
             raise EventError("events by force need a ground force, which this recording does not have: use contact or zeni")
         return force_events(recording)
-    if recording.has("event_time", "contact_state"):
+    if detector == "contact" and recording.has("event_time", "contact_state"):
         return recorded_events(recording)
     if recording.header.get("speed_unknown"):
-        raise EventError("events by contact need the belt's speed, which is unknown: give --belt-speed, or use force or zeni")
+        raise EventError("events by foot height and speed need the belt's speed, which is unknown: give --belt-speed, or use force or zeni")
     return height_events(recording)
 
 
 def best_detector(recording: Recording) -> Detector:
     """Contact where it can be told, else force, else Zeni's."""
-    for detector in DETECTORS[:2]:
+    detectors: tuple[Detector, ...] = ("contact", "force")
+    for detector in detectors:
         try:
             detect(recording, detector)
         except EventError:

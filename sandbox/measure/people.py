@@ -2,7 +2,8 @@
 
 Two references, both of this package. **Adults**: the absolute angles of nine curves, at Froude 0.18 (24 adults; a laboratory's
 norm for the planes that they lack), moved to another Froude number by how children's curves change with it. **CMU**: everything
-else, mean and SD by Froude number from the CMU motion capture database, whose skeletons are biased, so that means are removed.
+else, mean and SD by Froude number from the CMU motion capture database, whose skeletons are biased, so that means are removed; it is
+compared with curves by the same detector of events, foot height with speed.
 """
 
 from __future__ import annotations
@@ -44,9 +45,12 @@ GPS_SAMPLES = 51
 MINIMAL_DIFFERENCE = 1.6  # [deg]: minimal clinically important difference of the full score (Baker et al. 2012, Gait & Posture 35:612)
 ADULT_CURVES = (*GPS_CURVES, "foot_pitch")
 
-# Events that mean that the foot is on the ground. The adults' come from force plates with the usual threshold, those of CMU from foot
-# height and speed, ours from the plant; Zeni's are another kind and cannot be compared with them.
-CONTACT: tuple[Detector, ...] = ("contact", "force")
+# Detectors that may be held against the adults, whose events are those of force plates with the usual threshold: they tell when the
+# foot is on the ground. Zeni's are another kind. What is held against CMU's people is taken by their own detector, foot height with
+# speed, on our side too.
+CONTACT: tuple[Detector, ...] = ("contact", "force", "height")
+# Figures that depend on the detector.
+TIMING = ("stance_fraction", "double_support_fraction", "flight_fraction")
 
 
 class Band(NamedTuple):
@@ -151,8 +155,15 @@ def person_curve(name: str) -> Array | None:
     return None if curve is None else _curve(curve["mean"])
 
 
-def people_scalar(key: str, froude: float) -> Scalar | None:
-    """Figure ``key`` (of :data:`sandbox.measure.analysis.STRIDE_FIELDS`) of CMU's people at a Froude number."""
+def people_scalar(key: str, froude: float, detector: Detector = "height") -> Scalar | None:
+    """Figure ``key`` (of :data:`sandbox.measure.analysis.STRIDE_FIELDS`) of people at a Froude number; None where it is not known.
+
+    Of CMU's people; stance and double support by another detector than theirs are those of children on force plates.
+    """
+    if key in TIMING and detector != "height":
+        entries = _file("norms.json")["children"]
+        found = _mixed(entries, [e["froude"] for e in entries], froude, "scalars", key) if detector in CONTACT else None
+        return None if found is None else Scalar(float(found[0]), float(found[1]))
     bins = _file("people_cmu.json")["bins"]
     found = _mixed(bins, [b["scalars"]["froude"]["mean"] for b in bins], froude, "scalars", key)
     return None if found is None else Scalar(float(found[0]), float(found[1]))
@@ -330,7 +341,7 @@ def scores(analysis: Analysis, froude: float | None = None) -> Scores:
     if analysis.detector not in CONTACT:
         raise EventError(
             f"the references' events are of contact, these by {analysis.detector}, which comes 3-4 % of a stride earlier: "
-            "measure with contact or force"
+            "measure with contact, force or height"
         )
     if not analysis.straight:
         raise ValueError("; ".join(analysis.warnings) or "no straight stride")
@@ -339,7 +350,10 @@ def scores(analysis: Analysis, froude: float | None = None) -> Scores:
         raise ValueError("the speed is unknown, and with it the Froude number at which people are to be taken: give --belt-speed")
     low, high = froude_range()
     found = []
-    for name, curve in analysis.mean_curves.items():
+    curves = {name: curve for name, curve in analysis.mean_curves.items() if reference_of(name) == "adults"}
+    if analysis.by_height is not None:
+        curves |= {name: curve for name, curve in analysis.by_height.mean_curves.items() if reference_of(name) == "cmu"}
+    for name, curve in curves.items():
         people = band(name, at)
         if people is None:
             continue

@@ -121,7 +121,7 @@ def build_people(data: Path, progress: Callable[[int, int], None] | None = None)
         if progress is not None:
             progress(k, len(clips))
         try:
-            analysis = Analysis.of(read_capture(clip).recording(), "contact")
+            analysis = Analysis.of(read_capture(clip).recording(), "height")
         except CaptureError as error:
             failed.append(str(error))
             continue
@@ -152,7 +152,7 @@ def build_people(data: Path, progress: Callable[[int, int], None] | None = None)
         "source": "CMU Graphics Lab motion capture database, mocap.cs.cmu.edu; clips of kind walk of the reference data",
         "licence": "free for all uses; the data themselves may not be resold",
         "acknowledgement": ACKNOWLEDGEMENT,
-        "detector": "contact",
+        "detector": "height",
         "bins": bins,
     }, failed
 
@@ -193,6 +193,7 @@ def build_norms(data: Path) -> dict[str, Any]:
     for name in (
         "opensim/subject01_walk_grf.mot",
         "opensim/subject01_walk_ID.sto",
+        "schwartz2008_events.csv",
         "schwartz2008_original.csv",
         "cgm23_spontaneous_curves.csv",
         "wbds_young24_comfortable.json",
@@ -221,6 +222,7 @@ def build_norms(data: Path) -> dict[str, Any]:
         mean, upper = cgm[key]
         adult(name, mean, _stored((upper - mean) / 2), "cgm")
     by_froude = []
+    events = _schwartz_events(folder / "schwartz2008_events.csv")
     for speed, dimensionless in SCHWARTZ_SPEEDS.items():
         columns = _columns(folder / "schwartz2008_original.csv", ("group", "curve"), speed=speed)
         curves: dict[str, Any] = {}
@@ -231,7 +233,8 @@ def build_norms(data: Path) -> dict[str, Any]:
             curves[name] = {"mean": _rounded(mean, 3), "sd": _rounded(sd, 3)}
         thigh = np.array(curves["hip_flexion"]["mean"]) - np.array(curves["pelvis_tilt"]["mean"])
         curves["thigh"] = {"mean": _rounded(thigh, 3), "sd": curves["hip_flexion"]["sd"]}
-        by_froude.append({"name": speed, "froude": round(dimensionless**2, 4), "curves": curves})
+        scalars = {"stance_fraction": events[speed]["Ipsilateral Foot Off"], "double_support_fraction": events[speed]["Double Support"]}
+        by_froude.append({"name": speed, "froude": round(dimensionless**2, 4), "scalars": scalars, "curves": curves})
     with (folder / "wbds_spatiotemporal_by_froude.csv").open(newline="", encoding="utf-8") as file:
         steps = [
             {key: float(row[key]) for key in ("froude", "stride_leg_mean", "stride_leg_sd", "cadence_mean", "cadence_sd", "n")}
@@ -248,6 +251,16 @@ def build_norms(data: Path) -> dict[str, Any]:
         "children": by_froude,
         "person": _opensim(folder / "opensim"),
         "steps": steps,
+    }
+
+
+def _schwartz_events(path: Path) -> dict[str, dict[str, dict[str, float]]]:
+    """Fractions of the cycle, mean and SD, by speed and event."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))[2:]
+    return {
+        speed: {row[0].split("  [")[0]: {"mean": float(row[1 + 2 * k]), "sd": abs(float(row[2 + 2 * k]))} for row in rows}
+        for k, speed in enumerate(SCHWARTZ_SPEEDS)
     }
 
 

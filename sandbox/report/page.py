@@ -37,6 +37,7 @@ from sandbox.measure.people import (
     froude_range,
     people_scalar,
     person_curve,
+    reference_of,
     sources,
 )
 from sandbox.measure.signals import lowpass
@@ -265,10 +266,12 @@ def _words(key: str) -> str:
 def _figures(subjects: Sequence[Subject], froude: float) -> str:
     rows: list[Sequence[str] | str] = ["Gait, mean and SD over straight strides"]
     for key, about in STRIDE_FIELDS.items():
-        people = people_scalar(key, froude)
+        people = people_scalar(key, froude, subjects[0].analysis.detector)
         cells = [_cell(s.analysis.mean(key), s.analysis.sd(key), about.unit) for s in subjects]
         if any(cell != "-" for cell in cells):
             rows.append([_label(key, about.meaning), about.unit, *cells, _cell(people.mean, people.sd, about.unit) if people else "-"])
+        if key == "double_support_fraction":
+            rows += _by_height(subjects, froude)
     counts = [f"{len(s.analysis.straight)} + {len(s.analysis.turning)}" for s in subjects]
     rows.append([_label("strides, straight + turning", "turning: 12 degrees or more"), "", *counts, ""])
     for key in ("step_m", "stance_fraction"):
@@ -282,8 +285,8 @@ def _figures(subjects: Sequence[Subject], froude: float) -> str:
             ]
         )
     rows.append("Detectors of events: after the one that is used")
-    rows.append([_label("detector", "of the events of this page"), "", *[s.analysis.detector for s in subjects], "contact"])
-    for detector in ("contact", "force", "zeni"):
+    rows.append([_label("detector", "of the events of this page"), "", *[s.analysis.detector for s in subjects], ""])
+    for detector in ("contact", "force", "height", "zeni"):
         for event in ("touchdown", "liftoff"):
             values = [s.analysis.offsets.get(detector, {}).get(event) for s in subjects]
             if any(value is not None for value in values):
@@ -296,6 +299,20 @@ def _figures(subjects: Sequence[Subject], froude: float) -> str:
         if block:
             rows += [head, *block]
     return _table(["", "unit", *[html.escape(s.name) for s in subjects], "people, mean &plusmn; SD"], rows)
+
+
+def _by_height(subjects: Sequence[Subject], froude: float) -> list[Sequence[str]]:
+    """Stance and double support by foot height and speed, as CMU's people's are told, where the page's events are others."""
+    rows: list[Sequence[str]] = []
+    if all(s.analysis.detector == "height" for s in subjects):
+        return rows
+    for key in ("stance_fraction", "double_support_fraction"):
+        people = people_scalar(key, froude)
+        found = [s.analysis.by_height for s in subjects]
+        cells = ["-" if a is None else _cell(a.mean(key), a.sd(key), "") for a in found]
+        label = _label(f"{_words(key)} by foot height", "contact while the foot is low and slow, which is how CMU's people's is told")
+        rows.append([label, "", *cells, _cell(people.mean, people.sd, "") if people else "-"])
+    return rows
 
 
 def _plain_rows(subjects: Sequence[Subject], fields: Mapping[str, Field], pick: Any) -> list[Sequence[str]]:
@@ -379,7 +396,16 @@ def _mean_curves(
 
 
 def _curves(subjects: Sequence[Subject], froude: float) -> str:
-    curves = [s.analysis.curves for s in subjects]
+    # Each curve by the detector of the reference that it is held against.
+    curves = [
+        {
+            name: curve
+            for source, kind in ((s.analysis, "adults"), (s.analysis.by_height or s.analysis, "cmu"))
+            for name, curve in source.curves.items()
+            if reference_of(name) == kind
+        }
+        for s in subjects
+    ]
     names = [name for name in CURVES if any(name in mine for mine in curves)]
     if not names:
         return ""
@@ -415,7 +441,8 @@ def _curves(subjects: Sequence[Subject], froude: float) -> str:
         ]
     figure.update_layout(shapes=shapes)  # all at once: one by one they take longer than all the rest
     return (
-        "<p class='note'>0 % is foot strike; both sides averaged. Bands are one SD: grey of people (adults for the absolute angles of "
+        "<p class='note'>0 % is foot strike, as the reference's own detector tells it; both sides averaged. Bands are one SD: grey of "
+        "people (adults for the absolute angles of "
         "pelvis, thigh, hip, knee, ankle and foot, CMU's for all else), coloured of the strides. Dotted vertical: lift-off. A click in "
         "the legend hides a walk.</p>" + _draw(figure)
     )

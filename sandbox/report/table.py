@@ -109,18 +109,20 @@ def comparison_table(columns: Mapping[str, Mapping[str, Any]], keys: Sequence[st
 
 def gait_table(analysis: Analysis, scores: Scores | None, title: str) -> str:
     """A gait as a person reads it: means and SDs over straight strides, beside people at the same Froude number."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     froude = analysis.mean("froude")
     for key, field in STRIDE_FIELDS.items():
         mean, sd = analysis.mean(key), analysis.sd(key)
         if not math.isfinite(mean):
             continue
         comparable = math.isfinite(froude) and not key.endswith(("_m", "_mps", "_deg"))  # lengths in leg lengths alone
-        people = people_scalar(key, froude) if comparable else None
+        people = people_scalar(key, froude, analysis.detector) if comparable else None
         theirs = (value_text(people.mean, field.unit), value_text(people.sd, field.unit)) if people is not None else (MISSING, MISSING)
         name = key.removesuffix("_mps").removesuffix("_spm").removesuffix("_leg").removesuffix("_m").removesuffix("_deg")
         spread = value_text(sd, field.unit) if math.isfinite(sd) else MISSING
         rows.append((name.replace("_", " "), field.unit, value_text(mean, field.unit), spread, *theirs))
+        if key == "double_support_fraction" and analysis.detector != "height" and analysis.by_height is not None:
+            rows += _by_height(analysis.by_height, froude)
     strides, turning = len(analysis.straight), len(analysis.turning)
     about = f"{title}: {strides} straight strides, {turning} turning; events by {analysis.detector}; leg {analysis.gait.leg:.3f} m"
     lines = [about]
@@ -142,6 +144,18 @@ def gait_table(analysis: Analysis, scores: Scores | None, title: str) -> str:
         if not scores.gps.full:
             lines.append(f"  {scores.gps.name} is of {', '.join(name.replace('_', ' ') for name in scores.gps.curves)}")
     return "\n".join(lines)
+
+
+def _by_height(analysis: Analysis, froude: float) -> list[tuple[str, ...]]:
+    """Stance and double support as captured people's are told, beside theirs."""
+    rows: list[tuple[str, ...]] = []
+    for key in ("stance_fraction", "double_support_fraction"):
+        people = people_scalar(key, froude) if math.isfinite(froude) else None
+        theirs = (value_text(people.mean, ""), value_text(people.sd, "")) if people is not None else (MISSING, MISSING)
+        if math.isfinite(analysis.mean(key)):
+            name = f"  {key.removesuffix('_fraction').replace('_', ' ')} by foot height"
+            rows.append((name, "", value_text(analysis.mean(key), ""), value_text(analysis.sd(key), ""), *theirs))
+    return rows
 
 
 def turns_table(turns: Sequence[Turn]) -> str:

@@ -28,6 +28,7 @@ from sandbox.cli.listing import List
 from sandbox.cli.measure import Measure
 from sandbox.cli.naturalness import Naturalness
 from sandbox.cli.norms import Norms
+from sandbox.cli.replay import Gallery, Replay
 from sandbox.cli.report import Report
 from sandbox.cli.run import Run
 from sandbox.cli.scene import NewScene
@@ -49,6 +50,8 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "new-scene": NewScene,
     "view": View,
     "report": Report,
+    "replay": Replay,
+    "gallery": Gallery,
     "export": Export,
     "measure": Measure,
     "compare": Compare,

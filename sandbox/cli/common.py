@@ -33,10 +33,12 @@ NEEDS = {
     "replay": (("viser",), "view"),
     "picture": (("matplotlib",), "report"),
     "video": (("imageio", "av", "PIL"), "video"),
+    "html": (("viser",), "view"),
+    "sheet": (("PIL", "matplotlib"), "video,report"),
 }
 
 
-ENDINGS = {"picture": (".png",), "replay": (".html", ".htm"), "video": (".mp4", ".gif")}
+ENDINGS = {"picture": (".png",), "replay": (".html", ".htm"), "video": (".mp4", ".gif"), "html": (".html", ".htm"), "sheet": (".png",)}
 
 
 class InputError(Exception):

@@ -133,7 +133,8 @@ class View:
 
     def _recording(self) -> Any:
         from sandbox.recording import Recording
-        from sandbox.viewer.player import Player, check_drawable
+        from sandbox.report.scene import check_drawable
+        from sandbox.viewer.player import Player
 
         files = [Path(self.what), *([self.second] if self.second else [])]
         recordings = [Recording.load(file) for file in files]

@@ -57,7 +57,7 @@ def save_picture(recording: Recording, path: str | Path, title: str | None = Non
 
 def _compose(figure: Any, gait: Gait, title: str | None) -> None:
     report = gait_report(gait)
-    stride = _typical(gait.strides)
+    stride = typical_stride(gait.strides)
     grid = figure.add_gridspec(
         4, 3, left=0.055, right=0.985, top=0.91, bottom=0.045, hspace=0.36, wspace=0.2, height_ratios=(2.5, 2.15, 1.95, 1.95)
     )
@@ -99,7 +99,7 @@ def _title(gait: Gait, report: dict[str, Any]) -> str:
     return f"{scene.capitalize()} at {speed:.2f} m/s" if speed is not None and speed > 0.05 else scene.capitalize()
 
 
-def _typical(strides: list[Cycle]) -> Cycle | None:
+def typical_stride(strides: list[Cycle]) -> Cycle | None:
     """The stride of median duration, of the right foot where it has any."""
     mine = [stride for stride in strides if stride.foot == 1] or strides
     return sorted(mine, key=lambda stride: stride.time)[len(mine) // 2] if mine else None

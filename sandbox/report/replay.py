@@ -15,18 +15,22 @@ import math
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sandbox.files import written_whole
+from sandbox.measure import gait_events
+from sandbox.mechanics import support_polygon
 from sandbox.recording import Recording
-from sandbox.report.figure import COM_COLOUR, LEFT_COLOUR, RIGHT_COLOUR, SIDE_COLOURS, XCOM_COLOUR, Part, body_parts, rgb
+from sandbox.report.figure import COM_COLOUR, FORCE_COLOUR, LEFT_COLOUR, RIGHT_COLOUR, SIDE_COLOURS, XCOM_COLOUR, Part, body_parts, rgb
 from sandbox.report.optional import need
 from sandbox.report.scene import follow_path, footprints, ground_of, initial_heading
 from sandbox.report.shapes import TAPERS, attitudes, ball, lit, taper_of, tapered_cylinder
+from sandbox.report.support import TOUCHING, contact_corners, half_width_of
 from sandbox.spatial import quaternion_about
+from sandbox.state import FEET
 
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
@@ -38,11 +42,25 @@ SHOWN_FORCE = 0.03  # of body weight: less is not drawn
 BURIED = -3000.0  # [m]: where what is not to be seen is put, beyond the camera's far plane
 LABELS = 30  # at most this many metre marks
 TRACK_SIDE = 0.8  # [m]: how far beside the starting line they stand
+SIDE_BY_SIDE = 1.3  # [m] from one body to the next
+GHOST_OPACITY = 0.35
+EDGES = 12  # of the support polygon, at most
+SUPPORT_LIFT = 0.006  # [m] of its lines over the ground
+Together = Literal["side", "ghost"]
 PRINT_LIFT = 0.002  # [m] of a footprint over the ground
 
 
-def save_replay(recording: Recording, path: str | Path, title: str | None = None) -> None:
+def save_replay(
+    recording: Recording, path: str | Path, title: str | None = None, second: Recording | None = None, together: Together = "side"
+) -> None:
     """Write the page.
+
+    Args:
+        recording: to play.
+        path: of the page.
+        title: to be read above it.
+        second: a recording that starts together with the first one.
+        together: ``side`` by side, or the second as a ``ghost`` in the first one's place.
 
     Raises:
         OSError: the path cannot be written.
@@ -50,28 +68,39 @@ def save_replay(recording: Recording, path: str | Path, title: str | None = None
         ValueError: an empty recording.
     """
     path = Path(path)
-    text = replay_html(recording, title)
+    text = replay_html(recording, title, second, together)
     with written_whole(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
-def replay_html(recording: Recording, title: str | None = None) -> str:
-    """The page as text."""
-    if not len(recording):
+def replay_html(recording: Recording, title: str | None = None, second: Recording | None = None, together: Together = "side") -> str:
+    """The page as text; arguments as of :func:`save_replay`."""
+    if not len(recording) or (second is not None and not len(second)):
         raise ValueError("an empty recording has no replay: record at least one row")
     need("viser", "view")
-    times = np.arange(0.0, recording.duration + 1e-9, 1 / FPS)
-    rows = np.clip(np.searchsorted(recording.time, times - 1e-9), 0, len(recording) - 1)
+    duration = max(recording.duration, second.duration if second is not None else 0.0)
+    times = np.arange(0.0, duration + 1e-9, 1 / FPS)
+    rows = _rows_at(recording, times)
     with _quiet_server() as server:
         serializer = server.get_scene_serializer()
-        player = _Player(server, recording, rows)
+        players = [_Player(server, recording, rows)]
+        if second is not None:
+            beside = SIDE_BY_SIDE if together == "side" else 0.0
+            players.append(
+                _Player(server, second, _rows_at(second, times), "/second", beside, 1.0 if together == "side" else GHOST_OPACITY)
+            )
         for k in range(len(rows)):
             with server.atomic():
-                player.show(k)
+                for player in players:
+                    player.show(k)
             if k + 1 < len(rows):
                 serializer.insert_sleep(1 / FPS)
         page = serializer.as_html()
     return _furnish(page, recording, rows, title)
+
+
+def _rows_at(recording: Recording, times: Array) -> NDArray[Any]:
+    return np.clip(np.searchsorted(recording.time, times - 1e-9), 0, len(recording) - 1)
 
 
 @contextlib.contextmanager
@@ -101,24 +130,46 @@ class _Batch(NamedTuple):
 
 
 class _Player:
-    """The scene, and how to bring it to a frame."""
+    """The scene, and how to bring it to a frame.
 
-    def __init__(self, server: Any, recording: Recording, rows: NDArray[Any]) -> None:
+    Args:
+        server: viser's.
+        recording: to play; ``rows`` (F,) of it, one a frame.
+        root: of its nodes; a body with a root is the second one, which brings no stage of its own.
+        beside: how far on the right of the first one it is drawn [m].
+        opacity: below 1 for a ghost, of which only the body is drawn.
+    """
+
+    def __init__(
+        self, server: Any, recording: Recording, rows: NDArray[Any], root: str = "", beside: float = 0.0, opacity: float = 1.0
+    ) -> None:
         self.server, self.recording, self.rows = server, recording, rows
+        self.root, self.opacity = root, opacity
         self.scene = server.scene
         self.ground = ground_of(recording)
         self.heading = initial_heading(recording)
         path = follow_path(recording)[rows]
         self.follow = np.column_stack((path, self.ground.height(path)))
         self.weight = 9.81 * float(recording.header["body"]["mass_kg"])
-        self._set_stage()
+        if root:
+            across = (math.cos(self.heading) * beside, math.sin(self.heading) * beside, 0.0)
+            self.scene.add_frame(root, show_axes=False, position=across)
+        else:
+            self._set_stage()
         parts = body_parts(recording, rows)
         self.batches = [*self._cylinders(parts), *self._ends(parts)]
-        self.forces = self._forces()
-        self.masses = self._masses()
-        self._prints()
-        self.camera_frame = self.scene.add_frame("/follow", show_axes=False, position=tuple(self.follow[0]))
-        self.clock = self.scene.add_frame("/clock", show_axes=False)
+        whole = opacity == 1.0
+        self.forces = self._forces() if whole else None
+        self.masses = self._masses() if whole else None
+        self.support = self._support() if whole else None
+        self.touching = self._touching() if whole else None
+        self.prints: list[tuple[float, Any]] = []
+        self._prints_shown = 0
+        if whole:
+            self._prints()
+        if not root:
+            self.camera_frame = self.scene.add_frame("/follow", show_axes=False, position=tuple(self.follow[0]))
+            self.clock = self.scene.add_frame("/clock", show_axes=False)
 
     def show(self, k: int) -> None:
         """Bring the scene to frame ``k``."""
@@ -126,16 +177,21 @@ class _Player:
             batch.handle.batched_positions = batch.positions[k]
             if batch.rotations is not None:
                 batch.handle.batched_wxyzs = batch.rotations[k]
-        if self.forces is not None:
-            handle, points = self.forces
-            handle.points = points[k]
+        for lines in (self.forces, self.support):
+            if lines is not None:
+                handle, points = lines
+                handle.points = points[k]
+        if self.touching is not None:
+            handle, places = self.touching
+            handle.batched_positions = places[k]
         if self.masses is not None:
             (spheres, places), (line, ends) = self.masses
             spheres.batched_positions = places[k]
             line.points = ends[k]
         self._show_prints(k)
-        self.camera_frame.position = tuple(self.follow[k])
-        self.clock.position = (k / FPS, 0.0, 0.0)
+        if not self.root:
+            self.camera_frame.position = tuple(self.follow[k])
+            self.clock.position = (k / FPS, 0.0, 0.0)
 
     # -- the stage -------------------------------------------------------------------------------------------------------
 
@@ -207,7 +263,11 @@ class _Player:
             scales = np.array([(part.radius[0] * part.wide, part.radius[0], length) for part, length in zip(mine, lengths, strict=True)])
             positions = np.stack([part.start for part in mine], axis=1)
             rotations = np.stack([_attitude(part) for part in mine], axis=1)
-            out.append(self._batch(f"/body/shafts_{taper:g}", vertices, faces, positions, rotations, scales, [part.side for part in mine]))
+            out.append(
+                self._batch(
+                    f"{self.root}/body/shafts_{taper:g}", vertices, faces, positions, rotations, scales, [part.side for part in mine]
+                )
+            )
         return out
 
     def _ends(self, parts: list[Part]) -> list[_Batch]:
@@ -224,7 +284,7 @@ class _Player:
             scales = np.array([(r * w, r, r) for r, w in zip(radii, widths, strict=True)])
             rotations = np.stack([path for part in mine for path in [_attitude(part)] * 2], axis=1) if wide else None
             sides = [part.side for part in mine for _ in range(2)]
-            out.append(self._batch(f"/body/ends_{name}", vertices, faces, positions, rotations, scales, sides))
+            out.append(self._batch(f"{self.root}/body/ends_{name}", vertices, faces, positions, rotations, scales, sides))
         return out
 
     def _batch(
@@ -241,6 +301,7 @@ class _Player:
             batched_scales=scales,
             batched_colors=np.array([lit(SIDE_COLOURS[side]) for side in sides], dtype=np.uint8),
             lod="off",
+            **({"opacity": self.opacity} if self.opacity < 1.0 else {}),
         )
         return _Batch(handle, places, turns)
 
@@ -258,7 +319,9 @@ class _Player:
         points = np.stack((start, start + FORCE_LENGTH / self.weight * force), axis=2)
         points = np.where(shown[..., None, None], _rounded(points, POSITION_STEP), hidden).astype(np.float32)
         colours = np.array([lit(LEFT_COLOUR), lit(RIGHT_COLOUR)], dtype=np.uint8)
-        handle = self.scene.add_arrows("/ground_force", points[0], colours, shaft_radius=0.009, head_radius=0.024, head_length=0.06)
+        handle = self.scene.add_arrows(
+            f"{self.root}/ground_force", points[0], colours, shaft_radius=0.009, head_radius=0.024, head_length=0.06
+        )
         return handle, points
 
     def _masses(self) -> tuple[tuple[Any, Single], tuple[Any, Single]] | None:
@@ -271,7 +334,7 @@ class _Player:
         vertices, faces = ball()
         places = np.stack((com, below, xcom + np.array([0.0, 0.0, 0.004])), axis=1).astype(np.float32)
         spheres = self.scene.add_batched_meshes_simple(
-            "/centre_of_mass",
+            f"{self.root}/centre_of_mass",
             vertices,
             faces,
             batched_wxyzs=_still(3),
@@ -282,13 +345,58 @@ class _Player:
         )
         ends = np.stack((com, below), axis=1)[:, None].astype(np.float32)
         line = self.scene.add_line_segments(
-            "/plumb_line", ends[0], np.array(rgb(COM_COLOUR), dtype=np.uint8), thickness=1.5, thickness_units="screen"
+            f"{self.root}/plumb_line", ends[0], np.array(rgb(COM_COLOUR), dtype=np.uint8), thickness=1.5, thickness_units="screen"
         )
         return (spheres, places), (line, ends)
 
+    def _support(self) -> tuple[Any, Single] | None:
+        """The outline of the support polygon on the ground."""
+        recording = self.recording
+        if not recording.has("contact_state") or "left_toe_tip" not in recording.header["point_names"]:
+            return None
+        names = recording.header["point_names"]
+        out = np.full((len(self.rows), EDGES, 2, 3), BURIED)
+        for k, row in enumerate(self.rows):
+            at = dict(zip(names, recording.points[row], strict=True))
+            corners = contact_corners(at, recording.contact_state[row], half_width_of(recording.header, at))
+            polygon = support_polygon(corners) if len(corners) else np.empty((0, 2))
+            if len(polygon) > 2:
+                ring = np.column_stack((polygon, self.ground.height(polygon) + SUPPORT_LIFT))
+                out[k, : len(ring)] = np.stack((ring, np.roll(ring, -1, axis=0)), axis=1)[:EDGES]
+        points = _rounded(out, POSITION_STEP)
+        colour = np.array(lit(FORCE_COLOUR), dtype=np.uint8)
+        handle = self.scene.add_line_segments(f"{self.root}/support", points[0], colour, thickness=2.5, thickness_units="screen")
+        return handle, points
+
+    def _touching(self) -> tuple[Any, Single] | None:
+        """A mark at heel, ball and toe of each foot while it touches the ground."""
+        recording = self.recording
+        if not recording.has("contact_state") or "left_toe_tip" not in recording.header["point_names"]:
+            return None
+        states = recording.contact_state[self.rows]
+        places, shown = [], []
+        for foot, side in enumerate(FEET):
+            for name, touching in TOUCHING.items():
+                places.append(recording.point(f"{side}_{name}")[self.rows])
+                shown.append(np.isin(states[:, foot], touching))
+        where = np.stack(places, axis=1)
+        where = np.where(np.stack(shown, axis=1)[..., None], _rounded(where, POSITION_STEP), [0.0, 0.0, BURIED]).astype(np.float32)
+        vertices, faces = ball(6, 10)
+        handle = self.scene.add_batched_meshes_simple(
+            f"{self.root}/touching",
+            vertices,
+            faces,
+            batched_wxyzs=_still(where.shape[1]),
+            batched_positions=where[0],
+            batched_scales=np.full((where.shape[1], 3), 0.017),
+            batched_colors=np.array([lit(FORCE_COLOUR)] * where.shape[1], dtype=np.uint8),
+            lod="off",
+            cast_shadow=False,
+        )
+        return handle, where
+
     def _prints(self) -> None:
         """One flat mesh a footprint; they appear when the foot has come down."""
-        self.prints: list[tuple[float, Any]] = []
         for i, mark in enumerate(footprints(self.recording)):
             outline = mark.outline - mark.outline.mean(axis=0)
             centre = mark.outline.mean(axis=0)
@@ -298,7 +406,7 @@ class _Player:
             n = len(outline)
             faces = np.array([(0, 1 + j, 1 + (j + 1) % n) for j in range(n)])
             handle = self.scene.add_mesh_simple(
-                f"/footprints/{i}",
+                f"{self.root}/footprints/{i}",
                 vertices,
                 faces,
                 color=lit(LEFT_COLOUR if mark.foot == 0 else RIGHT_COLOUR),
@@ -310,7 +418,6 @@ class _Player:
                 visible=False,
             )
             self.prints.append((mark.time, handle))
-        self._prints_shown = 0
 
     def _show_prints(self, k: int) -> None:
         while self._prints_shown < len(self.prints) and self.prints[self._prints_shown][0] <= k / FPS:
@@ -356,6 +463,7 @@ def _furnish(page: str, recording: Recording, rows: NDArray[Any], title: str | N
         "fps": FPS,
         "left": LEFT_COLOUR,
         "right": RIGHT_COLOUR,
+        "touchdowns": _touchdowns(recording),
         "load": [[round(float(v) * 100) for v in foot] for foot in load.T] if load.any() else None,
     }
     extra = files("sandbox.report").joinpath("data", "replay.html").read_text(encoding="utf-8")
@@ -366,6 +474,7 @@ def _furnish(page: str, recording: Recording, rows: NDArray[Any], title: str | N
         "{{right}}": RIGHT_COLOUR,
         "{{com}}": COM_COLOUR,
         "{{xcom}}": XCOM_COLOUR,
+        "{{force}}": FORCE_COLOUR,
         "{{data}}": json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"),
     }
     for key, value in replacements.items():
@@ -376,3 +485,10 @@ def _furnish(page: str, recording: Recording, rows: NDArray[Any], title: str | N
     page = page.replace("<head>", f"<head>\n{head.strip()}", 1)
     at = page.rindex("</body>")
     return page[:at] + body_part.strip() + "\n" + page[at:]
+
+
+def _touchdowns(recording: Recording) -> list[float]:
+    """Touchdowns of the right foot [s], by which the page goes from stride to stride."""
+    if not recording.has("points") or len(recording) < 2:
+        return []
+    return [round(float(time), 3) for time in gait_events(recording).touchdowns(1)]

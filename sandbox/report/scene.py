@@ -20,6 +20,29 @@ FOLLOW_CUTOFF = 0.3  # [Hz]: the camera follows the walk, not the step
 PRINT_WIDTH = 0.085  # [m], of a footprint at the ball, for a body of 1.74 m
 
 
+# Without these no body can be drawn.
+NEEDED_POINTS = (
+    "mid_hip",
+    "left_hip",
+    "right_hip",
+    "left_knee",
+    "right_knee",
+    "left_ankle",
+    "right_ankle",
+    "left_toe_base",
+    "right_toe_base",
+)
+
+
+def check_drawable(recording: Recording, name: str) -> None:
+    """Raise ValueError where a recording has not the points that the drawing needs."""
+    if not len(recording) or not recording.has("points"):
+        raise ValueError(f"{name} has no rows with body points: record at least one")
+    missing = [point for point in NEEDED_POINTS if point not in recording.header.get("point_names", ())]
+    if missing:
+        raise ValueError(f"{name} lacks the body points {', '.join(missing)}, without which no body can be drawn")
+
+
 @dataclass(frozen=True)
 class Ground:
     """A plane through the origin, uphill along +Y by ``rise`` (metres a metre), with ``boxes`` (B, 5) on it: centre x and

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,12 @@ from sandbox.state import FEET, ContactState
 
 Array = NDArray[np.float64]
 
+# Contact states in which each part of the sole is on the ground; the toes of a flat foot are.
+TOUCHING: Final[dict[str, tuple[ContactState, ...]]] = {
+    "heel": (ContactState.HEEL, ContactState.FLAT),
+    "toe_base": (ContactState.FLAT, ContactState.FOREFOOT),
+    "toe_tip": (ContactState.FLAT, ContactState.FOREFOOT, ContactState.TOE),
+}
 TOE_WIDTH = 0.75  # of the ball's, as of the sole's spheres in sandbox.bodies.anatomy
 
 
@@ -38,12 +44,8 @@ def contact_corners(points: Mapping[str, Array], contact: NDArray[Any], foot_hal
         _, right = foot_axes(points, side)
         heel, ball, toe = (points[f"{side}_{name}"] for name in ("heel", "toe_base", "toe_tip"))
         narrow = foot_half_width * HEEL_HALF_WIDTH / FOOT_HALF_WIDTH
-        parts = {
-            ContactState.HEEL: [(heel, narrow)],
-            ContactState.FLAT: [(heel, narrow), (ball, foot_half_width), (toe, TOE_WIDTH * foot_half_width)],
-            ContactState.FOREFOOT: [(ball, foot_half_width), (toe, TOE_WIDTH * foot_half_width)],
-            ContactState.TOE: [(toe, TOE_WIDTH * foot_half_width)],
-        }.get(ContactState(int(contact[foot])), [])
+        sole = {"heel": (heel, narrow), "toe_base": (ball, foot_half_width), "toe_tip": (toe, TOE_WIDTH * foot_half_width)}
+        parts = [sole[name] for name, states in TOUCHING.items() if int(contact[foot]) in states]
         corners += [place + sign * half * right for place, half in parts for sign in (-1.0, 1.0)]
     return np.array(corners).reshape(-1, 3)
 

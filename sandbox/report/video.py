@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ BOX_TOP, BOX_SIDE = (204, 198, 186), (178, 172, 160)
 TEXT, FAINT = (34, 39, 46), (120, 128, 136)
 FORCE_LENGTH = 0.9  # [m] a body weight
 LIGHT = np.array([0.45, 0.3, 0.9])  # towards the light, in the frame of the initial heading
+GHOST_SHARE = 0.35  # of the picture
 LAYERS = 8  # of shading, from the rim of a part to its highlight
 
 
@@ -66,6 +67,8 @@ def save_video(
     camera: Camera | None = None,
     start: float = 0.0,
     end: float | None = None,
+    second: Recording | None = None,
+    together: Literal["side", "ghost"] = "side",
     progress: Callable[[float], None] | None = None,
 ) -> int:
     """Write an MP4 (H.264, 30 frames a second by default) or a GIF (20), after the ending of ``path``; return the frames.
@@ -79,6 +82,8 @@ def save_video(
         camera: where to look from.
         start: first time shown [s].
         end: last time shown [s].
+        second: a recording that starts together with the first one.
+        together: ``side`` by side, each in its half of the picture, or the second as a ``ghost`` in the first one's place.
         progress: called with the share done (0 to 1) after every frame.
 
     Raises:
@@ -93,12 +98,16 @@ def save_video(
     if width % 2 or height % 2 or width < 16 or height < 16:
         raise ValueError(f"video size {width} x {height} is not even: give even numbers of pixels from 16 on")
     rate = fps or (30 if kind == ".mp4" else 20)
-    times = np.arange(start, min(recording.duration, math.inf if end is None else end) + 1e-9, 1 / rate)
-    if not len(recording) or not len(times):
+    duration = max(recording.duration, second.duration if second is not None else 0.0)
+    times = np.arange(start, min(duration, math.inf if end is None else end) + 1e-9, 1 / rate)
+    if not len(recording) or not len(times) or (second is not None and not len(second)):
         raise ValueError(f"nothing to show between {start:g} s and {end if end is not None else recording.duration:g} s")
     need("PIL", "video")
     need("imageio", "video")
-    frames = draw_frames(recording, times, width, height, camera or Camera())
+    if second is None:
+        frames = draw_frames(recording, times, width, height, camera or Camera())
+    else:
+        frames = _draw_both(recording, second, together, times, width, height, camera or Camera())
     with written_whole(path) as temporary:
         (_write_mp4 if kind == ".mp4" else _write_gif)(temporary, frames, len(times), rate, progress)
     return len(times)
@@ -129,12 +138,35 @@ def _write_gif(path: Path, frames: Iterator[Image.Image], count: int, rate: int,
     small[0].save(path, save_all=True, append_images=small[1:], duration=1000 / rate, loop=0, optimize=False)
 
 
-def draw_frames(recording: Recording, times: Array, width: int, height: int, camera: Camera) -> Iterator[Image.Image]:
-    """Pictures of the body at ``times`` [s], one after another."""
+def draw_frames(recording: Recording, times: Array, width: int, height: int, camera: Camera, plain: bool = False) -> Iterator[Image.Image]:
+    """Pictures of the body at ``times`` [s], one after another; ``plain`` leaves the words and bars out."""
     rows = np.clip(np.searchsorted(recording.time, times - 1e-9), 0, len(recording) - 1)
     painter = _Painter(recording, rows, width, height, camera)
+    painter.plain = plain
     for k in range(len(rows)):
         yield painter.frame(k)
+
+
+def _draw_both(
+    first: Recording, second: Recording, together: str, times: Array, width: int, height: int, camera: Camera
+) -> Iterator[Image.Image]:
+    """Pictures of two bodies, one after another."""
+    from PIL import Image as Images
+
+    if together == "side":
+        half = width // 2
+        for left, right in zip(*(draw_frames(each, times, half, height, camera) for each in (first, second)), strict=True):
+            picture = Images.new("RGB", (width, height))
+            picture.paste(left, (0, 0))
+            picture.paste(right, (width - half, 0))
+            yield picture
+        return
+    rows = [np.clip(np.searchsorted(each.time, times - 1e-9), 0, len(each) - 1) for each in (first, second)]
+    painter = _Painter(first, rows[0], width, height, camera)
+    ghost = _Painter(second, rows[1], width, height, camera, painter)
+    ghost.plain = True
+    for k in range(len(times)):
+        yield Images.blend(painter.frame(k), ghost.frame(k), GHOST_SHARE)
 
 
 class _View:
@@ -167,8 +199,11 @@ class _View:
 class _Painter:
     """Everything that is the same for all frames, or can be worked out for all of them at once."""
 
-    def __init__(self, recording: Recording, rows: NDArray[Any], width: int, height: int, camera: Camera) -> None:
+    def __init__(
+        self, recording: Recording, rows: NDArray[Any], width: int, height: int, camera: Camera, beside: _Painter | None = None
+    ) -> None:
         self.recording, self.rows = recording, rows
+        self.plain = False  # without words and bars
         self.size = (width * SMOOTHING, height * SMOOTHING)
         self.ground = ground_of(recording)
         self.heading = initial_heading(recording)
@@ -177,6 +212,8 @@ class _Painter:
         scale = float(recording.header["body"]["height_m"]) / 1.74
         look = np.column_stack((path, self.ground.height(path) + camera.height * scale))
         self.view = _View(look, self.heading, camera._replace(distance=camera.distance * scale), self.size)
+        if beside is not None:  # a ghost is seen by the camera that follows the other body
+            self.follow, self.view = beside.follow, beside.view
         self.parts = body_parts(recording, rows)
         self.prints: list[Footprint] = footprints(recording)
         self.weight = 9.81 * float(recording.header["body"]["mass_kg"])
@@ -229,7 +266,8 @@ class _Painter:
             self._draw_part(draw, k, j)
         self._draw_mechanics(draw, k)
         image = image.reduce(SMOOTHING)
-        self._draw_text(ImageDraw.Draw(image), k)
+        if not self.plain:
+            self._draw_text(ImageDraw.Draw(image), k)
         return image
 
     def _sky(self) -> Image.Image:
@@ -268,7 +306,7 @@ class _Painter:
             for p, q, d in zip(seen[:-1], seen[1:], (far[:-1] + far[1:]) / 2, strict=True):
                 if p[2] > 0.2 and q[2] > 0.2 and d < reach:
                     draw.line((p[0], p[1], q[0], q[1]), fill=_mix(colour, GROUND, (d / reach) ** 1.5), width=3 if metre else 2)
-        font = _font(11 * SMOOTHING)
+        font = font_of(11 * SMOOTHING)
         for mark in range(y0 - 3, y0 + 5):
             at = self.view.project(self._on_ground(np.array([-0.75, float(mark)])), k)
             if at[2] > 0.5:
@@ -355,14 +393,14 @@ class _Painter:
         width, height = self.size[0] // SMOOTHING, self.size[1] // SMOOTHING
         unit = max(10, height // 32)
         time = float(recording.time[row])
-        draw.text((unit, unit * 0.7), f"{time:5.2f} s", fill=TEXT, font=_font(round(unit * 1.5)))
+        draw.text((unit, unit * 0.7), f"{time:5.2f} s", fill=TEXT, font=font_of(round(unit * 1.5)))
         facts = []
         if recording.has("com_velocity"):
             facts.append(f"{float(np.hypot(*recording.com_velocity[row, :2])):.2f} m/s")
         fall = recording.header.get("fall") or {}
         if fall.get("fell") and fall.get("time_s") is not None and time >= float(fall["time_s"]) - 1e-9:
             facts.append(f"fell: {fall['cause']}")
-        draw.text((unit, unit * 2.5), "   ".join(facts), fill=FAINT, font=_font(unit))
+        draw.text((unit, unit * 2.5), "   ".join(facts), fill=FAINT, font=font_of(unit))
         if recording.has("ground_force"):
             self._force_bars(draw, row, width, height, unit)
 
@@ -376,7 +414,7 @@ class _Painter:
             draw.rectangle((x, bottom - tall, x + wide, bottom), fill=(255, 255, 255), outline=GRID_METRE)
             draw.rectangle((x, bottom - tall * load / 2, x + wide, bottom), fill=rgb(colour))
             draw.line((x - 3, bottom - tall / 2, x + wide + 3, bottom - tall / 2), fill=TEXT)
-            draw.text((x + wide / 2, bottom + unit * 0.8), name, fill=TEXT, font=_font(unit), anchor="mm")
+            draw.text((x + wide / 2, bottom + unit * 0.8), name, fill=TEXT, font=font_of(unit), anchor="mm")
 
 
 def _shading(colour: Colour) -> list[Colour]:
@@ -415,7 +453,8 @@ def _unit(vectors: Array) -> Array:
 _FONTS: dict[int, Any] = {}
 
 
-def _font(size: int) -> Any:
+def font_of(size: int) -> Any:
+    """Pillow's own font of a size [pixels]."""
     from PIL import ImageFont
 
     if size not in _FONTS:

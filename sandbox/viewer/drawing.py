@@ -21,9 +21,9 @@ from sandbox.report.figure import COM_COLOUR, FORCE_COLOUR, SIDE_COLOURS, XCOM_C
 from sandbox.report.optional import need
 from sandbox.report.scene import Ground
 from sandbox.report.shapes import TAPERS, attitudes, ball, lit, taper_of, tapered_cylinder
-from sandbox.report.support import contact_corners, half_width_of
+from sandbox.report.support import TOUCHING, contact_corners, half_width_of
 from sandbox.spatial import quaternion_about
-from sandbox.state import FEET, ContactState
+from sandbox.state import FEET
 from sandbox.viewer.frame import is_there
 
 Array = NDArray[np.float64]
@@ -379,13 +379,7 @@ class Figure:
         self._markers.batched_positions = points.astype(np.float32)
         colours = self._marker_colours.copy()
         for foot, side in enumerate(FEET):
-            state = ContactState(int(frame["contact"][foot]))
-            touching = {
-                ContactState.HEEL: ("heel",),
-                ContactState.FLAT: ("heel", "toe_base", "toe_tip"),
-                ContactState.FOREFOOT: ("toe_base", "toe_tip"),
-                ContactState.TOE: ("toe_tip",),
-            }.get(state, ())
+            touching = [name for name, states in TOUCHING.items() if int(frame["contact"][foot]) in states]
             for name in touching:
                 if f"{side}_{name}" in self.points:
                     colours[self.points.index(f"{side}_{name}")] = lit(FORCE_COLOUR)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandbox.recording import Recording
-from sandbox.report.scene import ground_of
+from sandbox.report.scene import check_drawable, ground_of
 from sandbox.state import FEET, ContactState
 from sandbox.viewer.drawing import LAYERS, Cameraman, Figure, add_ground, open_server
 from sandbox.viewer.frame import Frames, frames_of, is_there
@@ -24,28 +24,6 @@ from sandbox.viewer.plots import SPAN, Plots, last_stride
 GHOST_OPACITY = 0.35
 FASTEST = 4.0
 Together = Literal["side", "ghost"]
-
-# Columns without which a recording cannot be drawn: every command that shows one says so in the same words.
-NEEDED_POINTS = (
-    "mid_hip",
-    "left_hip",
-    "right_hip",
-    "left_knee",
-    "right_knee",
-    "left_ankle",
-    "right_ankle",
-    "left_toe_base",
-    "right_toe_base",
-)
-
-
-def check_drawable(recording: Recording, name: str) -> None:
-    """Raise ValueError where a recording has not the points that the drawing needs."""
-    if not len(recording) or not recording.has("points"):
-        raise ValueError(f"{name} has no rows with body points: record at least one")
-    missing = [point for point in NEEDED_POINTS if point not in recording.header.get("point_names", ())]
-    if missing:
-        raise ValueError(f"{name} lacks the body points {', '.join(missing)}, without which no body can be drawn")
 
 
 @dataclass

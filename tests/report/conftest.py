@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-import json
-import shutil
-import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from browser import CHROMIUM
+from browser import browser as open_browser
+from browser import wait_until as wait
 
 from sandbox.recording import Recording
 
@@ -67,50 +65,23 @@ def odd_recordings(known: Any, walk: Recording) -> dict[str, Recording]:
     }
 
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
 @pytest.fixture(scope="session")
 def browser() -> Any:
-    """A function of a page and a profile folder that opens it in headless Chromium; without one the test is skipped."""
+    """A function of a page and a profile folder that opens it in headless Chromium, and yields a function that evaluates JavaScript
+    in it; without Chromium the test is skipped.
+    """
     if CHROMIUM is None:
         pytest.skip("no Chromium")
-    return _browser
+    return _evaluator
 
 
 @pytest.fixture(scope="session")
 def wait_until() -> Any:
     """A function that waits for something to become true."""
-    return _wait_until
+    return wait
 
 
 @contextmanager
-def _browser(page: Path, profile: Path) -> Iterator[Callable[[str], Any]]:
-    """A headless Chromium with the page open; yields a function that evaluates JavaScript in it."""
-    connect = pytest.importorskip("websockets.sync.client").connect
-    options = "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-    options += " --disable-component-update --disable-sync --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader"
-    command = [str(CHROMIUM), *options.split(), f"--user-data-dir={profile}", "--remote-debugging-port=0", page.as_uri()]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            told = profile / "DevToolsActivePort"
-            _wait_until(told.exists, 30)
-            port = told.read_text().split()[0]
-            targets = json.loads(urllib.request.urlopen(f"http://127.0.0.1:{port}/json").read())
-            address = next(target["webSocketDebuggerUrl"] for target in targets if target["type"] == "page")
-            with connect(address, max_size=None) as socket:
-
-                def evaluate(code: str) -> Any:
-                    socket.send(json.dumps({"id": 1, "method": "Runtime.evaluate", "params": {"expression": code, "returnByValue": True}}))
-                    return json.loads(socket.recv())["result"]["result"].get("value")
-
-                yield evaluate
-        finally:
-            process.terminate()
-
-
-def _wait_until(done: Callable[[], bool], seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < end, f"not within {seconds:g} s"
-        time.sleep(0.2)
+def _evaluator(page: Path, profile: Path) -> Iterator[Callable[[str], Any]]:
+    with open_browser(page.as_uri(), profile) as opened:
+        yield opened.js

@@ -10,12 +10,13 @@ import pytest
 
 from sandbox.mechanics import support_margin, support_polygon
 from sandbox.recording import Recording
+from sandbox.report.scene import check_drawable
 from sandbox.report.support import contact_corners
 from sandbox.state import FEET, ContactState
 from sandbox.viewer.drawing import BURIED, FORCE_LENGTH, LAYERS, PageError, open_server
 from sandbox.viewer.frame import frames_of
 from sandbox.viewer.live import close_server
-from sandbox.viewer.player import Player, check_drawable
+from sandbox.viewer.player import Player
 
 pytest.importorskip("viser")
 MM = 1e-3

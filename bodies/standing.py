@@ -46,7 +46,8 @@ class Target:
         ankles: left and right ankle centre (2, 3) [m].
         bend: direction in which the knees bend [rad about +Z]; 0 is forward.
         pelvis_rotation: (3, 3), pelvis to world.
-        foot_rotation: (2, 3, 3) of each foot, foot to world; flat and straight ahead by default.
+        foot_rotation: (2, 3, 3) of each foot, foot to world; flat by default. An ankle has no axis for yaw: the toes point where the
+            knee bends, whatever this says.
 
     Raises:
         ValueError: a number that is not finite.

@@ -57,11 +57,12 @@ class Parameters:
         forward, up: left ankle in the raised step [m].
         high: pelvis up in HIGH TEST [m].
         overreach: right ankle forward in OVERREACH [m].
+        bend: direction in which the knees bend [rad about +Z], 0 forward; the feet turn with the knees.
         samples: random targets.
         seed: of them.
 
     Raises:
-        ValueError: a negative length, or fewer than 1 or more than 100,000 samples.
+        ValueError: a negative length, a bend beyond 1 rad, or fewer than 1 or more than 100,000 samples.
     """
 
     low: float = 0.03
@@ -71,12 +72,14 @@ class Parameters:
     up: float = 0.16
     high: float = 0.10
     overreach: float = 0.90
+    bend: float = 0.0
     samples: int = 2000
     seed: int = 3
 
     def __post_init__(self) -> None:
         for name in ("low", "wide", "split", "forward", "up", "high", "overreach"):
             check_range(name, getattr(self, name), (0.0, 2.0), "m")
+        check_range("bend", self.bend, (-1.0, 1.0), "rad")
         check_range("samples", self.samples, (1, 100_000))
 
 
@@ -96,7 +99,7 @@ def presets(solver: StandingSolver, p: Parameters) -> dict[str, Target]:
     pelvis, ankles = solver.neutral_pelvis, solver.neutral_ankles
 
     def target(down: float = 0.0, left: tuple[float, float, float] = (0, 0, 0), right: tuple[float, float, float] = (0, 0, 0)) -> Target:
-        return Target(pelvis - np.array([0.0, 0.0, down]), ankles + np.array([left, right], dtype=np.float64))
+        return Target(pelvis - np.array([0.0, 0.0, down]), ankles + np.array([left, right], dtype=np.float64), p.bend)
 
     return {
         "neutral": target(),
@@ -144,11 +147,11 @@ def random_targets(solver: StandingSolver, p: Parameters) -> tuple[float, float]
         direction = np.column_stack((np.sin(tilt) * np.cos(turn), np.sin(tilt) * np.sin(turn), -np.cos(tilt)))
         distance = rng.uniform(solver.shortest + 0.01, solver.longest - 0.01, size=(2, 1))
         ankles = hips + distance * direction
-        pose = solver.solve(Target(pelvis, ankles))
+        pose = solver.solve(Target(pelvis, ankles, p.bend))
         reached = max(reached, float(np.linalg.norm(solved_ankles(solver, pose) - ankles, axis=1).max()))
         # The same directions, too far: no height is clamped where both legs are out of reach of every height.
         far = hips + np.array([[0.3, 1.5, 0.0], [0.3, -1.5, 0.0]]) * rng.uniform(0.7, 2.0, size=(2, 1))
-        pose = solver.solve(Target(pelvis, far))
+        pose = solver.solve(Target(pelvis, far, p.bend))
         line = far - hips
         nearest = hips + solver.longest * line / np.linalg.norm(line, axis=1, keepdims=True)
         missed = max(missed, float(np.linalg.norm(solved_ankles(solver, pose) - nearest, axis=1).max()))
@@ -210,7 +213,7 @@ def wishes_stay_visible(outcome: Outcome[Details]) -> bool:
 
 
 def knees_bend_forward(outcome: Outcome[Details]) -> bool:
-    """The knee lies ahead of the hip-ankle line in every preset."""
+    """The knee lies ahead of the hip-ankle line, as the bend direction has it, in every preset."""
     d = outcome.details
     return all(d.solver.knee_ahead(pose, leg) > 0 for pose in d.poses.values() for leg in (LEFT, RIGHT))
 

@@ -10,6 +10,7 @@ import pytest
 
 from sandbox import cli, harness
 from sandbox.recording import Recording
+from sandbox.report import plot
 
 NAMES = list(harness.catalogue())
 
@@ -24,6 +25,19 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def test_an_experiment_passes(name: str):
     verdict = harness.check(name)
     assert verdict.passed, verdict.line()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_are_drawn_of_one_variant_alone(name: str):
+    """As `run --variant` asks for them."""
+    experiment = harness.catalogue()[name].load()
+    (result,) = harness.run(experiment, experiment.variants[-1:])
+    if experiment.figures is None:
+        return
+    with plot.style():
+        for figure in experiment.figures({result.variant.name: result.outcome}).values():
+            figure.draw_without_rendering()
+            assert figure.axes
 
 
 @pytest.mark.parametrize("name", NAMES)

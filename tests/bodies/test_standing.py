@@ -148,6 +148,15 @@ def test_a_foot_keeps_the_attitude_that_is_asked_for():
         assert ankle[2] - heel[2] == pytest.approx(solver.anatomy.ankle_height, abs=1e-12)
 
 
+@pytest.mark.parametrize("bend", [-0.5, 0.3])
+def test_toes_point_where_the_knee_bends_and_the_sole_stays_flat(bend: float):
+    pose = REFERENCE.solve(Target(REFERENCE.neutral_pelvis - np.array([0, 0, 0.02]), REFERENCE.neutral_ankles, bend))
+    for side in SIDES:
+        heel, toe = (REFERENCE.point(pose, f"{side}_{name}") for name in ("heel", "toe_base"))
+        assert math.atan2(heel[0] - toe[0], toe[1] - heel[1]) == pytest.approx(bend, abs=1e-9)
+        assert heel[2] == pytest.approx(toe[2], abs=1e-12)
+
+
 def test_regions_tell_comfortable_from_outer_from_outside():
     solver = REFERENCE
     at = {drop: solver.solve(Target(solver.neutral_pelvis - np.array([0, 0, drop]), solver.neutral_ankles)) for drop in (0.0, 0.03, 0.10)}

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sandbox.bodies.anatomy import Anatomy
-from sandbox.bodies.momentum import recorded_momentum
 from sandbox.controllers.parameters import Parameters
 from sandbox.measure import SUMMARY_FIELDS, Field, Gait, klaw_cadence, pops, summary, wbds_cadence
 from sandbox.measure.analysis import Analysis
@@ -34,6 +33,7 @@ from sandbox.report.table import LABELS, MISSING, table, value_text
 from sandbox.scenes.scene import Options, build
 from sandbox.simulation import run
 from sandbox.state import FEET
+from sandbox.trajectory import recorded_momentum
 
 Range = tuple[float, float]
 

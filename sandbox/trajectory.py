@@ -18,6 +18,7 @@ from sandbox.bodies.anatomy import Anatomy
 from sandbox.bodies.kinematics import Tree, angular_momentum, centre_of_mass, forward
 from sandbox.mechanics import extrapolated_com
 from sandbox.recording import COLUMNS, Recording, make_header
+from sandbox.spatial import matrix_from_quaternion
 from sandbox.state import ContactState, SolePart
 
 Array = NDArray[np.float64]
@@ -192,3 +193,25 @@ class Trajectory:
             settings=settings,
         )
         return Recording(header, {name: np.asarray(value, dtype=COLUMNS[name].dtype) for name, value in columns.items()})
+
+
+def recorded_momentum(recording: Recording) -> Array:
+    """Angular momentum (T, 3) [kg m^2/s] about the centre of mass, of the body that the header names in the recorded motion.
+
+    Raises:
+        ValueError: the recording has no joint angles and speeds, or other joints than the header's body.
+    """
+    if not recording.has("q", "qd", "root_position", "root_quaternion", "root_velocity", "root_angular_velocity"):
+        raise ValueError("the recording has no joint angles and speeds")
+    body = recording.header["body"]
+    anatomy = Anatomy(float(body["mass_kg"]), float(body["height_m"]), body.get("sex", "mean"))
+    if [joint.name for joint in anatomy.joints] != recording.header["joint_names"]:
+        raise ValueError("the recording has other joints than this version's body")
+    return Trajectory(
+        anatomy,
+        recording.time,
+        recording.root_position,
+        recording.q,
+        matrix_from_quaternion(recording.root_quaternion),
+        rates=(recording.root_velocity, recording.root_angular_velocity, recording.qd),
+    ).angular_momentum

@@ -114,7 +114,7 @@ class Measure:
         if found:
             print(turns_table(found), file=words)
         for warning in analysis.warnings:
-            print(f"sandbox: {path.name}: {warning.removeprefix(path.name + ': ')}", file=sys.stderr)
+            print(f"sandbox: {warning if warning.startswith(path.name) else f'{path.name}: {warning}'}", file=sys.stderr)
         cutoff = CAPTURE_CUTOFF if captured else None
         result: dict[str, Any] = {
             "plant": recording.header.get("plant"),
@@ -162,7 +162,19 @@ class Measure:
         subject = Subject(path.name, analysis, against, dynamics, result["flow"], pops(analysis.recording, cutoff=cutoff), found)
         at = froude if math.isfinite(froude) else DEFAULT_FROUDE
         about = f"{len(analysis.straight)} straight strides by {analysis.detector}."
-        save_page(folder / "report.html", f"Gait of {path.name}", [subject], at, about=about)
+        save_page(folder / "report.html", f"Gait of {path.name}", [subject], at, about=about, verdict=_verdict(analysis, against))
+
+
+def _verdict(analysis: Analysis, against: Scores | None) -> list[str]:
+    """The gait in sentences."""
+    walked = f"{analysis.mean('cadence_spm'):.0f} steps a minute"
+    if math.isfinite(speed := analysis.mean("speed_mps")):
+        walked = f"{speed:.2f} m/s, {walked}, strides of {analysis.mean('stride_leg'):.2f} leg lengths"
+    out = [f"{walked}; stance {analysis.mean('stance_fraction'):.3f} of the cycle by {analysis.detector}"]
+    if against is not None:
+        furthest = ", ".join(f"{c.name.replace('_', ' ')} by {c.distance:.1f} SD" for c in against.ranked()[:4])
+        out += [f"{against.gps.name} against adults {against.gps.value:.1f} degrees", f"furthest from people: {furthest}"]
+    return out
 
 
 DEFAULT_FROUDE = 0.18  # at which people are shown where the speed is not known: comfortable walking
@@ -170,8 +182,8 @@ DEFAULT_FROUDE = 0.18  # at which people are shown where the speed is not known:
 
 def _dynamics(analysis: Analysis) -> Dynamics | None:
     """Forces of a simulated walk; the angular momentum is left out where the recorded body is not this version's."""
-    from sandbox.bodies.momentum import recorded_momentum
     from sandbox.measure.dynamics import Dynamics
+    from sandbox.trajectory import recorded_momentum
 
     if not analysis.straight or not analysis.recording.has("tau", "com_velocity", "ground_force"):
         return None

@@ -147,7 +147,7 @@ def page_html(
     held = "" if low <= froude <= high else f" CMU's people walked at {low:.2f} to {high:.2f}: their nearest is shown."
     sections = [
         ("verdict", "In a minute", _verdict(subjects, verdict, missing)),
-        ("replay", "Side by side", _replay_section()),
+        ("replay", "Side by side" if len(subjects) > 1 else "Replay", _replay_section()),
         ("figures", "Figures", _figures(subjects, froude)),
         ("curves", "Curves over the gait cycle", _curves(subjects, froude)),
         ("scores", "How far from people", _scores(subjects)),
@@ -266,7 +266,8 @@ def _words(key: str) -> str:
 def _figures(subjects: Sequence[Subject], froude: float) -> str:
     rows: list[Sequence[str] | str] = ["Gait, mean and SD over straight strides"]
     for key, about in STRIDE_FIELDS.items():
-        people = people_scalar(key, froude, subjects[0].analysis.detector)
+        # Lengths are compared in leg lengths alone.
+        people = None if key.endswith("_m") else people_scalar(key, froude, subjects[0].analysis.detector)
         cells = [_cell(s.analysis.mean(key), s.analysis.sd(key), about.unit) for s in subjects]
         if any(cell != "-" for cell in cells):
             rows.append([_label(key, about.meaning), about.unit, *cells, _cell(people.mean, people.sd, about.unit) if people else "-"])

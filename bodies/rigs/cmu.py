@@ -15,6 +15,7 @@ from sandbox.bodies.anatomy import SIDES, Anatomy
 from sandbox.bodies.inertia import Array
 from sandbox.bodies.reference import REFERENCE
 from sandbox.bodies.rigs.pose import TURNS, BodyPose, Fit, angle_about, angle_between, fit, link_rotations
+from sandbox.config import check_range
 from sandbox.mocap import asf
 from sandbox.spatial import rotation_x, rotation_y, rotation_z
 
@@ -106,7 +107,12 @@ class CmuRig:
         return Frame(motion, {link: angle_between(turned[bone], asked[bone]) for link, bone in CMU_LINKS.items()})
 
     def from_amc(self, motion: asf.Motion, frame: int = 0) -> Fit:
-        """The body's pose in one frame (index) of a motion of this skeleton."""
+        """The body's pose in one frame of a motion of this skeleton.
+
+        Raises:
+            ValueError: a frame (counted from 0) that the motion does not have.
+        """
+        check_range("frame", frame, (0, len(motion.frames) - 1))
         one = asf.Motion(motion.path, motion.frames[[frame]], {name: rows[[frame]] for name, rows in motion.values.items()})
         found = asf.pose(self.skeleton, one)
         rotations = {link: found.rotations[bone][0] @ self._at_neutral[link] for link, bone in CMU_LINKS.items()}

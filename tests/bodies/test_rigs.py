@@ -180,6 +180,13 @@ def test_a_skeleton_that_is_not_cmus_is_refused():
         CmuRig(dataclasses.replace(skeleton, bones=bones))
 
 
+@pytest.mark.parametrize("frame", [-1, 1])
+def test_a_frame_that_a_motion_does_not_have_is_refused(frame: int):
+    motion = CMU.to_amc(random_pose(1)).motion
+    with pytest.raises(ValueError, match=rf"frame {frame} is outside 0..0"):
+        CMU.from_amc(motion, frame)
+
+
 @pytest.mark.parametrize("name", ["position", "rotation", "q"])
 def test_a_pose_that_is_not_finite_is_refused(name: str):
     pose = random_pose(1)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sandbox.bodies.standing import StandingSolver
 from sandbox.controllers.steps import MOST_STEPS, Stage, Step, StepPlan, StepSequence, foot_of, front_loaded, neutral_stance, smoother_step
 from sandbox.mechanics import Support
-from sandbox.state import LEFT, RIGHT
+from sandbox.state import FEET, LEFT, RIGHT
 
 SOLVER = StandingSolver()
 
@@ -56,6 +56,31 @@ def test_a_step_goes_where_it_is_asked_to():
     middle = step.target(0.5)
     assert middle.ankles[LEFT, 2] - step.start.ankles[LEFT, 2] == pytest.approx(0.03)
     np.testing.assert_array_equal(middle.ankles[RIGHT], step.start.ankles[RIGHT])
+
+
+plans = st.builds(
+    StepPlan,
+    step_length=st.floats(0.0, 0.5),
+    duration=st.floats(0.3, 2.0),
+    liftoff=st.floats(0.0, 0.3),
+    touchdown=st.floats(0.6, 1.0),
+    lift=st.floats(0.0, 0.15),
+    transfer=st.sampled_from(["even", "front-loaded"]),
+    pelvis=st.sampled_from(["whole-step", "with-swing"]),
+)
+
+
+@settings(deadline=None)
+@given(plan=plans, swing=st.sampled_from([LEFT, RIGHT]), phase=st.floats(0, 1), steps=st.integers(1, 4))
+def test_the_planted_foot_keeps_still_whatever_the_plan(plan: StepPlan, swing: int, phase: float, steps: int):
+    step = StepSequence(SOLVER, plan, steps, swing).steps[-1]
+    pose = step.pose(phase)
+    planted = SOLVER.point(pose, f"{FEET[step.planted]}_ankle")
+    np.testing.assert_allclose(planted, step.start.ankles[step.planted], rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(pose.pelvis[:2], step.target(phase).pelvis[:2])
+    assert SOLVER.point(pose, f"{FEET[step.swing]}_toe_tip")[2] >= -1e-9
+    assert min(SOLVER.knee_ahead(pose, leg) for leg in (LEFT, RIGHT)) > 0
+    np.testing.assert_array_equal(step.target(1.0).ankles, step.end.ankles)
 
 
 def test_pelvis_timing_is_what_the_plan_says():

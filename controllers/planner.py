@@ -485,10 +485,12 @@ def _preview(observation, plan, parameters, body, out):
     """The swing path until the step's end, written to ``out`` (n, 3)."""
     o, s, k, b = observation[0], plan[0], parameters[0], body[0]
     speed = k.speed_feed_forward * s.speed if s.speed > LOWEST_SPEED else 0.0
-    dt = max(s.step_end - o.time, 1e-3) / out.shape[0]
+    fine = 8  # a path stops two and a half steps before its end
+    dt = max(s.step_end - o.time, 1e-3) / (fine * out.shape[0])
     for row in range(out.shape[0]):
-        _swing_path(o, s, k, b, speed, dt)
-        o.time += dt
+        for _ in range(fine):
+            _swing_path(o, s, k, b, speed, dt)
+            o.time += dt
         for j in range(3):
             out[row, j] = s.swing_position[j]
 

@@ -39,6 +39,9 @@ def make_plant(name: str, anatomy: Anatomy, terrain: Terrain) -> Plant:
     raise ValueError(f"unknown plant {name!r}{nearest(name, PLANTS)}")
 
 
+STANCES = {"kinematic": "what the planner makes of the stance leg: its pressure travels along the foot"}
+
+
 def check_plant(name: str, terrain: Terrain) -> None:
     """Raise ValueError for an unknown plant, or one that cannot walk on this terrain; nothing is loaded."""
     if name not in PLANTS:
@@ -115,7 +118,7 @@ class Simulation:
         self.recorder = Recorder(
             make_header(
                 plant=self._plant_name,
-                stance="kinematic",
+                stance=next(iter(STANCES)),
                 scene=self.scene.name,
                 body={
                     "mass_kg": a.mass,

@@ -335,3 +335,21 @@ def test_bodies_stand_and_start_to_walk(simulate, anatomy: Anatomy) -> None:
     assert recording.com[-1, 1] - recording.com[3 * RECORD_RATE, 1] > 0.5, "forward is +Y"
     airborne = (recording.contact_state == ContactState.AIRBORNE).any(axis=0)
     assert airborne.all(), "both feet have been lifted"
+
+
+def test_a_push_at_any_time_is_recorded_and_forgotten_by_a_reset() -> None:
+    simulation = Simulation(build("stand"), plant="kinematic")
+    rows: list[float] = []
+    simulation.watch = lambda row, extras: rows.append(row.time)
+    for _ in range(60):
+        simulation.tick()
+    simulation.disturb(Push(99.0, 0.2, 50.0, math.pi / 2))
+    for _ in range(60):
+        simulation.tick(Command(0.0, 0.0))
+    recording = simulation.recording()
+    assert recording.push_time.tolist() == [0.5]
+    assert recording.push_force[0] == pytest.approx([-50.0, 0.0, 0.0], abs=0.5)
+    assert rows == recording.time.tolist(), "every row that is recorded is shown"
+    simulation.reset()
+    assert simulation.pushes == []
+    simulation.close()

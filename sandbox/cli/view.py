@@ -31,7 +31,9 @@ from sandbox.cli.scene import (
 )
 
 if TYPE_CHECKING:
+    from sandbox.bodies.anatomy import Anatomy
     from sandbox.recording import Recording
+    from sandbox.scenes.scene import Scene
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -113,11 +115,14 @@ class View:
     # -- the three kinds -----------------------------------------------------------------------------------------------
 
     def _scene(self) -> Any:
-        given = {name: getattr(self, name) for name in SCENE_OPTIONS}
-        plant = "kinematic" if self.plant == "both" else self.plant
-        scene, anatomy = read_scene(
-            self.what, given, seed=self.seed, friction=self.friction, mass=self.mass, height=self.height, sex=self.sex, plant=plant
-        )
+        def read(seed: int | None) -> tuple[Scene, Anatomy]:
+            given = {name: getattr(self, name) for name in SCENE_OPTIONS}
+            plant = "kinematic" if self.plant == "both" else self.plant
+            return read_scene(
+                self.what, given, seed=seed, friction=self.friction, mass=self.mass, height=self.height, sex=self.sex, plant=plant
+            )
+
+        scene, anatomy = read(self.seed)
         parameters, name = read_parameters(self.params, self.changes)
         if self.record is not None:
             check_output("--record", self.record)
@@ -129,7 +134,7 @@ class View:
         setup = Setup(
             scene, tuple(plants_of(self.plant)), scene.seed, anatomy, parameters, params_name=name, record=self.record is not None
         )
-        return LiveView(setup, self.host, self.port)
+        return LiveView(setup, self.host, self.port, own=lambda seed: read(seed)[0])
 
     def _recording(self) -> Any:
         from sandbox.recording import Recording

@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
@@ -412,8 +412,3 @@ def save_recordings(recordings: list[Recording], path: Path) -> list[Path]:
     for recording, name in zip(recordings, names, strict=True):
         recording.save(name)
     return names
-
-
-def with_scene(setup: Setup, scene: Scene) -> Setup:
-    """Another scene, with its own seed."""
-    return replace(setup, scene=scene, seed=scene.seed)

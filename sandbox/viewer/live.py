@@ -17,7 +17,7 @@ from sandbox.config import check_range
 from sandbox.recording import Recording
 from sandbox.report.scene import Ground
 from sandbox.scenes.scene import HEADING_RATE_RANGE, SCENES, SEED_RANGE, SPEED_RANGE, Command, Options, Scene, build
-from sandbox.simulation import check_plant
+from sandbox.simulation import STANCES, check_plant
 from sandbox.state import FEET, ContactState
 from sandbox.viewer.drawing import LAYERS, Cameraman, Figure, add_ground, open_server
 from sandbox.viewer.engine import MODES, Engine, Setup
@@ -59,6 +59,7 @@ class LiveView:
     Args:
         setup: what to simulate first.
         host, port: where to listen; the next free port is taken where this one is in use.
+        own: makes the first scene anew with another seed, with all that was asked of it; without it the scene keeps its seed.
 
     Raises:
         sandbox.viewer.drawing.PageError: it cannot listen there.
@@ -70,12 +71,13 @@ class LiveView:
         figures: the drawn bodies.
     """
 
-    def __init__(self, setup: Setup, host: str, port: int) -> None:
+    def __init__(self, setup: Setup, host: str, port: int, own: Callable[[int], Scene] | None = None) -> None:
         self.server = open_server(host, port)
         self.port = int(self.server.get_port())
         self.address = f"http://{'127.0.0.1' if host in ('0.0.0.0', '::', '') else host}:{self.port}"
-        self.scene_of = setup.scene.name
-        self._file = None if setup.scene.name in SCENES else setup.scene  # a scene of the user's own, which has no name to build by
+        # The scene that was asked for, with its options: its entry in the list is marked, so that a file may be called as it likes.
+        self._own = own or (lambda seed: replace(setup.scene, seed=seed))
+        self._own_name = f"{setup.scene.name} (as started)"
         self.engine = Engine(setup)
         self.updates = 0
         self._lock = threading.RLock()
@@ -112,10 +114,10 @@ class LiveView:
         with gui.add_folder("camera"):
             self.view = gui.add_button_group("look from", ("side", "front", "behind", "free"))
         with gui.add_folder("scene and body", expand_by_default=False):
-            names = [*SCENES, *([self._file.name] if self._file else [])]
             plants = next(name for name, plants in PLANT_CHOICES.items() if plants == setup.plants)
-            self.scene = gui.add_dropdown("scene", tuple(names), initial_value=setup.scene.name)
+            self.scene = gui.add_dropdown("scene", (self._own_name, *SCENES), initial_value=self._own_name)
             self.plant = gui.add_dropdown("plant", tuple(PLANT_CHOICES), initial_value=plants, hint="both: side by side, in lockstep")
+            self.stance = gui.add_dropdown("stance model", tuple(STANCES), hint="of the planner; others: sandbox view lo-009")
             self.mode = gui.add_dropdown("coordination", tuple(MODES), initial_value=setup.mode, hint="what of the upper body takes part")
             self.height = gui.add_number("height, m", setup.anatomy.height, min=HEIGHT_RANGE[0], max=HEIGHT_RANGE[1], step=0.01)
             self.mass = gui.add_number("mass, kg", setup.anatomy.mass, min=MASS_RANGE[0], max=MASS_RANGE[1], step=1.0)
@@ -200,8 +202,10 @@ class LiveView:
         check_range("seed", seed, SEED_RANGE, "")
         if mode not in MODES or plant not in PLANT_CHOICES:
             raise ValueError(f"unknown coordination {mode!r} or plant {plant!r}")
-        if self._file is not None and name == self._file.name:
-            scene = replace(self._file, seed=int(seed))
+        if str(self.stance.value) not in STANCES:
+            raise ValueError(f"unknown stance model {self.stance.value!r}")
+        if name == self._own_name:
+            scene = self._own(int(seed))
         elif name in SCENES:  # and never the name of a file
             scene = build(name, Options(seed=int(seed)))
         else:

@@ -166,6 +166,21 @@ def test_another_body_and_scene(view: LiveView) -> None:
 
 
 @pytest.mark.slow
+def test_the_scene_as_it_was_started_keeps_its_options() -> None:
+    scene = build("walk", Options(speed=0.55, seed=3))
+    first = Setup(scene, ("kinematic",), 3, Anatomy(), Parameters.load())
+    with Running(LiveView(first, "127.0.0.1", 8430, own=lambda seed: build("walk", Options(speed=0.55, seed=seed)))) as view:
+        assert view.speed.value == 0.55
+        view.seed.value = 5
+        view._guarded(view._apply)
+        assert view._complaint == ""
+        assert view.engine.setup.scene == build("walk", Options(speed=0.55, seed=5))
+        view.scene.value = "walk"
+        view._guarded(view._apply)
+        assert view.engine.setup.scene == build("walk", Options(seed=5))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -177,6 +192,7 @@ def test_another_body_and_scene(view: LiveView) -> None:
         ({"mode": "all"}, "unknown coordination"),
         ({"plant": "kinematic", "scene": "bumps"}, "through obstacles"),
         ({"seed": -1}, "seed"),
+        ({"stance": "klaw"}, "stance"),
     ],
 )
 def test_what_a_browser_may_not_ask(view: LiveView, change: dict[str, Any], said: str) -> None:
@@ -187,7 +203,7 @@ def test_what_a_browser_may_not_ask(view: LiveView, change: dict[str, Any], said
             self.value = value
 
     before = view.engine.setup
-    kept = {name: getattr(view, name) for name in ("scene", "plant", "mode", "height", "mass", "seed")}
+    kept = {name: getattr(view, name) for name in ("scene", "plant", "mode", "stance", "height", "mass", "seed")}
     try:
         for name, value in {
             "scene": "walk",

@@ -29,13 +29,14 @@ import numpy as np
 
 from sandbox.bodies.anatomy import SIDES, Anatomy
 from sandbox.bodies.inertia import Array
-from sandbox.bodies.kinematics import MTP, solve_leg
+from sandbox.bodies.kinematics import ANKLE, MTP, solve_leg
 from sandbox.bodies.reference import REFERENCE
 from sandbox.bodies.standing import StandingSolver
 from sandbox.config import nearest
 from sandbox.controllers.coordination import ArmDrive, Coordination, UpperBody
 from sandbox.controllers.limbs import TICK_RATE, Contact, ContactHistory, LimbClocks
 from sandbox.controllers.planner import quintic
+from sandbox.controllers.stance import Orbit, StanceModel, check_model, orbit
 from sandbox.controllers.steps import front_loaded, smoother_step
 from sandbox.controllers.velocity import FLAT_FOOT, HUMAN, Gait, Span, VelocityProfile, human_cadence
 from sandbox.plants.rocker import smooth_min, toe_pitch
@@ -47,7 +48,8 @@ from sandbox.trajectory import Event, Trajectory
 Feet = Literal["flat", "articulated"]
 
 DT: Final = 1.0 / TICK_RATE
-SPEED_RATE: Final = 2.6  # [1/s] with which the speed follows the command
+SPEED_RATE: Final = (1.6, 2.6)  # [1/s] with which the speed follows the command: slower for a large change, so that
+SPEED_CHANGE: Final = 3.1  # [m/s^2] rate times change stays below this; the largest acceleration is a third of it
 STOPPED: Final = 0.06  # [m/s] below which a touchdown may be the last one
 CLOSED: Final = 0.2  # of a step, which the feet may be apart when the walker stops
 SETTLING: Final = 0.9  # [s] in which the root comes to rest over both feet
@@ -56,6 +58,10 @@ PRELOAD: Final = 0.10  # [cycles] before the first release, in which the pelvis 
 PITCH_RATE: Final = 12.0  # [rad/s] of a planted foot
 CORNER: Final = 0.02  # [m] over which the lowest point of the sole changes from toes to heel
 TILTED: Final = 0.15  # [rad] front of the pelvis down, walking on articulated feet: what the hip cannot extend, the lumbar spine does
+TRUST_RATE: Final = 3.0  # [1/s] with which a stance model takes over
+SINK_FREE: Final = 0.002  # [m] that the reach may bend the height without more ado, as it does in every step
+RISE_AGAIN: Final = 9.0  # [1/s] with which a pelvis that had to sink for the reach of a leg comes up again
+LEFT_BEHIND: Final = (0.06, 0.14)  # [m] root ahead of an ankle, beyond which its heel begins to stay up, and over which it does
 TOES_DOWN: Final = 0.03  # [rad] within which the guardrail bends the pitch of a foot in the air
 LEAST_KNEE: Final = 0.10  # [rad] that no leg is straighter than
 STANDING_DROP: Final = 0.012  # [m] of mid-hip below straight legs, standing
@@ -81,6 +87,7 @@ class Plan:
         profile: from speed to steps; coordination: of pelvis, trunk and arms.
         follow: share of the way from the middle of the ankles to the root that the pelvis is to go, 0 to 1.
         guardrail: highest dorsiflexion of the ankle [rad].
+        root: stance model that carries mid-hip in steady walking; authority: share of its motion that is taken, 0 to 1.
 
     Raises:
         ValueError: a value that makes no plan.
@@ -91,12 +98,19 @@ class Plan:
     coordination: Coordination = field(default_factory=lambda: HUMAN_COORDINATION)
     follow: float = 1.0
     guardrail: float = math.radians(16.0)
+    root: StanceModel = "kinematic"
+    authority: float = 1.0
 
     def __post_init__(self) -> None:
         if self.feet not in get_args(Feet):
             raise ValueError(f"unknown feet {self.feet!r}{nearest(self.feet, get_args(Feet))}")
         if not 0 <= self.follow <= 1:
             raise ValueError(f"follow {self.follow:g} is outside 0..1: give a value in that range")
+        check_model(self.root)
+        if not 0 <= self.authority <= 1:
+            raise ValueError(f"authority {self.authority:g} is outside 0..1: give a value in that range")
+        if self.root != "kinematic" and self.feet == "flat":
+            raise ValueError(f"a {self.root} root needs feet that roll: give feet = articulated")
         if not 0 < self.guardrail <= 1:
             raise ValueError(f"guardrail {self.guardrail:g} rad is outside 0..1 rad: give a value in that range")
 
@@ -210,7 +224,7 @@ class Foot:
     def __init__(self, geometry: FootGeometry, articulated: bool, forward: float) -> None:
         self.geometry, self.articulated = geometry, articulated
         self.mode = ContactState.FLAT
-        self.pivot = forward + geometry.ball
+        self.pivot = self.ball_at = forward + geometry.ball
         self.ankle = (forward, geometry.height)
         self.pitch = self.pitch_rate = 0.0
         self.mtp = self.mtp_rate = 0.0
@@ -253,8 +267,17 @@ class Foot:
         self._place(phase, gait, effort)
         self._rates(before)
 
+    def ease(self, excess: float) -> None:
+        """Take an excess of dorsiflexion [rad] off the pitch of a foot that stands on its heel."""
+        if self.articulated and excess > 0 and self.mode is ContactState.HEEL:
+            self.pitch = max(self.pitch - excess, 0.0)
+            forward, up = self.geometry.ankle_from(-self.geometry.heel, self.pitch)
+            self.ankle = self.pivot + forward, up
+
     def _place(self, phase: float, gait: Gait, effort: float) -> None:
         g = self.geometry
+        if self.mode is not ContactState.TOE:
+            self.ball_at = self.pivot + (g.heel + g.ball if self.mode is ContactState.HEEL else 0.0)
         release = _release(gait)
         start = release - (1 - roll_at(gait.speed).toes) * 0.5 * gait.double_support
         if self.mode in (ContactState.FLAT, ContactState.FOREFOOT):
@@ -267,7 +290,7 @@ class Foot:
                 self._tips_at = phase
         if self.mode is ContactState.TOE:
             share = min(max((phase - self._tips_at) / (release - start), 0.0), 1.0)
-            toes = g.lying_toes(self.pitch) - roll_at(gait.speed).tilt * share**2
+            toes = g.lying_toes(self.pitch) - min(effort, 1.0) * roll_at(gait.speed).tilt * share**2
             forward, up = g.tip_from_ankle(self.pitch, toes)
             self.ankle = self.pivot - forward, -up
             self.mtp = toes - self.pitch
@@ -342,23 +365,38 @@ def _rise(gait: Gait) -> float:
 
 @dataclass
 class Root:
-    """Where the body is carried: forward position [m], velocity [m/s], acceleration [m/s^2]; yaw [rad] and its rate [rad/s]."""
+    """Where the body is carried: forward position [m], velocity [m/s], acceleration [m/s^2]; yaw [rad] and its rate [rad/s].
+
+    ``goal`` is the commanded speed [m/s], ``rate`` [1/s] that with which it is followed.
+    """
 
     position: float = 0.0
     velocity: float = 0.0
     acceleration: float = 0.0
     yaw: float = 0.0
     yaw_rate: float = 0.0
+    goal: float = 0.0
+    rate: float = SPEED_RATE[1]
 
     def follow(self, speed: float) -> None:
-        """One tick towards a commanded speed, critically damped; at the speed it stays there exactly."""
+        """One tick towards a commanded speed, critically damped, and exactly so; at the speed it stays there."""
+        if speed != self.goal:
+            self.goal = speed
+            change = max(abs(speed - self.velocity), 1e-9)
+            self.rate = min(max(SPEED_CHANGE / change, SPEED_RATE[0]), SPEED_RATE[1])
         if abs(speed - self.velocity) < 1e-7 and abs(self.acceleration) < 1e-6:
             self.velocity, self.acceleration = speed, 0.0
+            self.position += DT * speed
         else:
-            jerk = SPEED_RATE**2 * (speed - self.velocity) - 2 * SPEED_RATE * self.acceleration
-            self.acceleration += DT * jerk
-            self.velocity += DT * self.acceleration
-        self.position += DT * self.velocity
+            self.position, self.velocity, self.acceleration = self.predicted(DT)
+
+    def predicted(self, dt: float) -> tuple[float, float, float]:
+        """Position, velocity and acceleration ``dt`` [s] from now, if the command stays."""
+        w, off = self.rate, self.velocity - self.goal
+        rise, decay = self.acceleration + w * off, math.exp(-w * dt)
+        velocity = self.goal + (off + rise * dt) * decay
+        moved = self.goal * dt + (off + rise / w) * (1 - decay) / w - rise * dt * decay / w
+        return self.position + moved, velocity, (rise - w * (off + rise * dt)) * decay
 
     def settle(self, place: float, left: float) -> None:
         """One tick towards rest at ``place`` in ``left`` [s]."""
@@ -411,24 +449,51 @@ def steady_foot(gait: Gait, geometry: FootGeometry) -> tuple[Array, Array, Array
     return phase, forward, up
 
 
-@lru_cache(maxsize=256)
-def planned_height(gait: Gait, anatomy: Anatomy, coordination: Coordination) -> Height:
-    """The highest path of mid-hip, with the rise and fall of :class:`Roll`, that both legs reach all through a cycle."""
+def reach(gait: Gait, anatomy: Anatomy, coordination: Coordination, ahead: Orbit | None = None) -> tuple[Array, Array]:
+    """Phase of the right leg (T,), and the greatest height of mid-hip (T,) [m] that both legs reach in steady walking.
+
+    ``ahead`` is an orbit that mid-hip follows instead of moving evenly.
+    """
     geometry, body = FootGeometry.of(anatomy), UpperBody(anatomy, coordination)
     longest = (anatomy.length("thigh") + anatomy.length("shank")) * math.cos(0.5 * LEAST_KNEE)
     phase, forward, up = steady_foot(gait, geometry)
-    half, hips = anatomy.hip_half_spacing, []
+    half, right, across = anatomy.hip_half_spacing, [], []
     for t in phase.tolist():
         rotation, shift = body.pelvis(gait.share, *signals(t, gait.double_support))
-        hips.append((rotation @ (half, 0.0, 0.0), shift))
-    right = np.array([hip for hip, _ in hips])
-    across = np.array([shift for _, shift in hips]) + right[:, 0] - half
-    limit = up - right[:, 2] + np.sqrt(longest**2 - (forward - right[:, 1]) ** 2 - across**2)
+        hip = rotation @ (half, 0.0, 0.0)
+        if ahead is not None:
+            hip[1] += ahead.at(2 * t)[0]
+        right.append(hip)
+        across.append(shift + hip[0] - half)
+    hips = np.array(right)
+    limit = up - hips[:, 2] + np.sqrt(np.maximum(longest**2 - (forward - hips[:, 1]) ** 2 - np.square(across), 0.0))
     # the left leg does the same half a cycle later
-    both = np.minimum(limit, np.interp((phase + 0.5) % 1.0, phase, limit, period=1.0))
+    return phase, np.minimum(limit, np.interp((phase + 0.5) % 1.0, phase, limit, period=1.0))
+
+
+@lru_cache(maxsize=256)
+def planned_height(gait: Gait, anatomy: Anatomy, coordination: Coordination) -> Height:
+    """The highest path of mid-hip, with the rise and fall of :class:`Roll`, that both legs reach all through a cycle."""
+    phase, limit = reach(gait, anatomy, coordination)
     roll = roll_at(gait.speed)
-    mean = float((both + roll.swing * np.cos(4 * np.pi * (phase - roll.lowest))).min())
+    mean = float((limit + roll.swing * np.cos(4 * np.pi * (phase - roll.lowest))).min())
     return Height(mean, roll.swing, roll.lowest)
+
+
+@lru_cache(maxsize=64)
+def carried(model: StanceModel, gait: Gait, anatomy: Anatomy, coordination: Coordination) -> Orbit:
+    """The highest orbit of a stance model that both legs reach all through a cycle."""
+    height = planned_height(gait, anatomy, coordination)
+    top = height.mean + height.swing
+    found = orbit(model, gait, top)
+    for _ in range(4):
+        phase, limit = reach(gait, anatomy, coordination, found)
+        over = max(found.at(2 * t)[1] - z for t, z in zip(phase.tolist(), limit.tolist(), strict=True))
+        if abs(over) < 2e-4:
+            break
+        top -= over
+        found = orbit(model, gait, top)
+    return found
 
 
 # -- the walker ----------------------------------------------------------------------------------------------------------
@@ -442,6 +507,7 @@ class Snapshot(NamedTuple):
         q: joint angles (n,) [rad]; phase: (2,) [cycles]; mode, pitch [rad], pivot [m], ankle (2, 2) [m]: of both feet.
         follow: share of the root that the pelvis followed; miss: how far an ankle is out of reach [m].
         drive: of both arms.
+        trust: share of mid-hip's motion that the stance model has; wanted: where it wants mid-hip (forward, up) [m].
     """
 
     time: float
@@ -457,6 +523,8 @@ class Snapshot(NamedTuple):
     follow: float
     miss: float
     drive: Array
+    trust: float
+    wanted: tuple[float, float]
 
 
 class ContinuousWalker:
@@ -488,10 +556,14 @@ class ContinuousWalker:
         self.follow = self.plan.follow
         self._cycle = [0, 0]
         self._settling = 0.0
+        self._sunk, self._sunk_at = (0.0, 0.0), -1
         self._half = anatomy.hip_half_spacing
         self._thigh, self._shank = anatomy.length("thigh"), anatomy.length("shank")
         self._longest = (self._thigh + self._shank) * math.cos(0.5 * LEAST_KNEE)
         self._lumbar = anatomy.joint_index["lumbar_flexion"]
+        self._orbit: Orbit | None = None
+        self._trust = np.zeros(2)  # in the orbit, and its rate
+        self._ahead = 0.0
         self._heights: list[tuple[float, Height]] = []
         if self.articulated:
             profile = self.plan.profile
@@ -525,6 +597,7 @@ class ContinuousWalker:
             if not self.walking:
                 self._set_off(gait)
         self._carry()
+        self._entrust()
         effort = smoother_step(self.root.velocity / (0.8 * self.plan.profile.slowest))
         rate = 1 / (2 * gait.duration)
         if self.walking:
@@ -551,6 +624,18 @@ class ContinuousWalker:
             self._settling -= DT
             self.root.settle(0.5 * (self.feet[0].ankle[0] + self.feet[1].ankle[0]), self._settling)
 
+    def _entrust(self) -> None:
+        """Let the stance model carry mid-hip where the speed is steady, and take it back softly where it is not."""
+        if self.plan.root == "kinematic":
+            return
+        steady = self.walking and self.command > 0 and abs(self.root.velocity - self.command) < 0.01
+        if steady and self._trust[0] < 1e-3:
+            gait = self.plan.profile.gait(self.command)
+            self._orbit = carried(self.plan.root, gait, self.anatomy, self.plan.coordination)
+        asked = self.plan.authority if steady else 0.0
+        self._trust[1] += DT * (TRUST_RATE**2 * (asked - self._trust[0]) - 2 * TRUST_RATE * self._trust[1])
+        self._trust[0] += DT * self._trust[1]
+
     def _contacts(self, gait: Gait) -> None:
         if not self.walking:
             return
@@ -558,7 +643,7 @@ class ContinuousWalker:
             since = float(self.clocks.phase[i]) - self._cycle[i]
             if foot.mode is ContactState.AIRBORNE and since >= 1:
                 late = (1 - since) * 2 * gait.duration  # the moment lies within the tick
-                foot.swing(1.0, 0.0, 1.0, self._goal(late, gait), gait, self._effort * _extent(gait))
+                foot.swing(1.0, 0.0, 1.0, self._goal(late), gait, self._effort * _extent(gait))
                 foot.land()
                 self._cycle[i] += 1
                 self.history.add(Contact(self.ticks, i, True, self.clocks.touchdown()))
@@ -577,11 +662,13 @@ class ContinuousWalker:
     def _effort(self) -> float:
         return smoother_step(self.root.velocity / (0.8 * self.plan.profile.slowest))
 
-    def _goal(self, left: float, gait: Gait) -> float:
+    def _goal(self, left: float) -> float:
         """Where the ankle of the foot in the air is to land, ``left`` [s] from now."""
-        step = self.root.velocity * gait.duration
+        place, speed, _ = self.root.predicted(left)
+        speed = max(speed, 0.0)
+        gait = self.plan.profile.gait(speed)
         share = roll_at(gait.speed).ahead if self.articulated else 0.5
-        return self.root.position + self.root.velocity * left + share * step
+        return place + share * speed * gait.duration
 
     def _place_feet(self, gait: Gait, rate: float, effort: float) -> None:
         release = _release(gait)
@@ -589,11 +676,15 @@ class ContinuousWalker:
         for i, foot in enumerate(self.feet):
             since = float(self.clocks.phase[i]) - self._cycle[i]
             if foot.mode is not ContactState.AIRBORNE:
-                foot.stand(min(since, release), gait, effort)
+                if not self.walking:  # its clock stands still, but what has begun to be lowered is lowered
+                    since = max(since, min(since + rate * (SETTLING - self._settling), 0.25))
+                # a foot that the root has left behind keeps its heel up, however slow the root has become
+                behind = smoother_step((self.root.position - foot.ball_at + self.geometry.ball - LEFT_BEHIND[0]) / LEFT_BEHIND[1])
+                foot.stand(min(since, release), gait, 1 - (1 - effort) * (1 - behind))
                 continue
             left, span = (1 - since) / rate, (1 - release) / rate
             share = min(max((since - release) / (1 - release), 0.0), 1.0)
-            foot.swing(share, left, span, self._goal(left, gait), gait, effort)
+            foot.swing(share, left, span, self._goal(left), gait, effort)
 
     # -- pelvis and legs -------------------------------------------------------------------------------------------------
 
@@ -610,13 +701,19 @@ class ContinuousWalker:
         self.follow = min(self.follow + 0.5 * DT, self.plan.follow)
         pelvis = np.array([shift, 0.0, 0.0])
         ok, miss = self._solve(q, pelvis, rotation, middle, phase, effort)
-        if not ok:  # the pelvis follows the root less
-            low, high = 0.0, self.follow
-            for _ in range(12):
-                self.follow = 0.5 * (low + high)
+        if not ok:  # the pelvis follows the root less, where that helps
+            whole, low, high = self.follow, 0.0, self.follow
+            for k in range(13):
+                self.follow = 0.5 * (low + high) if k else 0.0
                 ok, miss = self._solve(q, pelvis, rotation, middle, phase, effort)
+                if k == 0 and not ok:
+                    break
                 low, high = (self.follow, high) if ok else (low, self.follow)
-            self.follow = low
+            self.follow = low if ok or low > 0 or not self.articulated else whole
+            ok, miss = self._solve(q, pelvis, rotation, middle, phase, effort)
+        if not ok:  # and then the foot comes down from its heel
+            for i, foot in enumerate(self.feet):
+                foot.ease(float(q[int(self.solver.tree.leg[i]) + ANKLE]) - self.plan.guardrail)
             ok, miss = self._solve(q, pelvis, rotation, middle, phase, effort)
         return Snapshot(
             self.time,
@@ -632,6 +729,8 @@ class ContinuousWalker:
             self.follow,
             miss,
             self.arms.position.copy(),
+            float(self._trust[0]),
+            (self.root.position + self._ahead, self._height(phase, effort)),
         )
 
     def _height(self, phase: float, effort: float) -> float:
@@ -643,19 +742,23 @@ class ContinuousWalker:
         (a, low), (b, high) = self._heights[k], self._heights[k + 1]
         share = (v - a) / (b - a)
         walking = (1 - share) * low.at(phase) + share * high.at(phase)
+        if self._orbit is not None:
+            ahead, height, _, _ = self._orbit.at(2 * phase)
+            self._ahead = float(self._trust[0]) * ahead
+            walking += float(self._trust[0]) * (height - walking)
         return standing + effort * (walking - standing)
 
     def _solve(self, q: Array, pelvis: Array, rotation: Array, middle: float, phase: float, effort: float) -> tuple[bool, float]:
         """Put pelvis and legs into place. Returns whether both ankles are within the guardrail, and the largest miss [m]."""
-        pelvis[1] = middle + self.follow * (self.root.position - middle)
+        planned = top = self._height(phase, effort)
+        pelvis[1] = middle + self.follow * (self.root.position + self._ahead - middle)
         hips = [rotation @ (sign * self._half, 0.0, 0.0) for sign in (-1.0, 1.0)]
-        top = self._height(phase, effort)
         for sign, hip, foot in zip((-1.0, 1.0), hips, self.feet, strict=True):
             across = pelvis[0] + hip[0] - sign * self._half
             along = pelvis[1] + hip[1] - foot.ankle[0]
             reach = foot.ankle[1] - hip[2] + math.sqrt(max(self._longest**2 - across**2 - along**2, 0.04))
             top = float(smooth_min(top, reach, 0.004))
-        pelvis[2] = top
+        pelvis[2] = top - (self._sink(planned - top) if self.articulated else 0.0)
         miss, ok = 0.0, True
         for i, (sign, hip, foot) in enumerate(zip((-1.0, 1.0), hips, self.feet, strict=True)):
             centre = pelvis + hip
@@ -672,6 +775,18 @@ class ContinuousWalker:
                 ok = ok and leg[4] <= self.plan.guardrail
             leg[MTP] = foot.mtp
         return ok, miss
+
+    def _sink(self, needed: float) -> float:
+        """How far [m] below the reach of the legs the pelvis is, when it has sunk by ``needed`` and rises again without haste."""
+        needed = max(needed - SINK_FREE, 0.0)
+        if self._sunk_at == self.ticks:  # asked again within the tick
+            return max(self._sunk[0] - needed, 0.0)
+        self._sunk_at = self.ticks
+        depth, rate = self._sunk
+        rate += DT * (RISE_AGAIN**2 * (needed - depth) - 2 * RISE_AGAIN * rate)
+        risen = depth + DT * rate
+        self._sunk = (risen, rate) if risen > needed else (needed, (needed - depth) / DT)
+        return max(self._sunk[0] - needed, 0.0)
 
     def _leg(self, leg: Array, rotation: Array, hip: Array, ankle: Array, pitch: float, sign: float) -> float:
         """Solve one leg so that the foot points straight ahead at ``pitch``. Returns how far the ankle is out of reach [m]."""

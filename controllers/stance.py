@@ -2,11 +2,11 @@
 
 Each gives where mid-hip is over one step from touchdown to touchdown, as a deviation from even motion and a height:
 
-kinematic   even motion, a height that rises and falls as a cosine; nothing carries it
-rigid       an inverted pendulum on a leg of constant length whose pivot travels along the foot; the legs change in the middle of
-            double support, where the velocity is turned from one arc into the next
-compliant   a mass on two telescoping legs, a spring and a damper each, whose forces come and go over double support
-            (form after Bruderlin & Calvert 1989; stiffness and damping assumed)
+kinematic    even motion, a height that rises and falls as a cosine; nothing carries it
+virtual-leg  an inverted pendulum on a rigid leg whose pivot travels along the foot; the legs change in the middle of double
+             support, where the velocity is turned from one arc into the next
+telescoping  a mass on two compliant legs, a spring and a damper each, whose forces come and go over double support
+             (form after Bruderlin & Calvert 1989; stiffness and damping assumed)
 
 The rigid orbit is the one that takes just the step's time. The compliant one is found by shooting: the state after a step must be
 the state before it, a step length ahead.
@@ -28,7 +28,7 @@ from sandbox.config import nearest
 from sandbox.conventions import GRAVITY
 from sandbox.controllers.velocity import Gait
 
-StanceModel = Literal["kinematic", "rigid", "compliant"]
+StanceModel = Literal["kinematic", "virtual-leg", "telescoping"]
 MODELS: Final = get_args(StanceModel)
 
 PIVOT_TRAVEL: Final = 0.15  # [m] of the pivot along the foot in one step, from behind the ankle to the ball (assumed)
@@ -107,7 +107,7 @@ def orbit(model: StanceModel, gait: Gait, top: float, bounce: float = 0.02, lowe
             model, gait.duration, np.zeros(SAMPLES), height, np.full(SAMPLES, gait.speed), upward, pivot, np.hypot(pivot, height),
             0.5 * gait.double_support, 0.0, 0.0, 0.0,
         )  # fmt: skip
-    return _rigid(gait, top, phase) if model == "rigid" else _compliant(gait, top)
+    return _rigid(gait, top, phase) if model == "virtual-leg" else _compliant(gait, top)
 
 
 def _pivot(phase: Array, gait: Gait) -> Array:
@@ -139,7 +139,7 @@ def _rigid(gait: Gait, top: float, phase: Array) -> Orbit:
     down = length * sine * float(path[-1, 1])  # speed downwards at the end of the arc
     axial = -sine * (length * cosine * float(path[-1, 1])) - cosine * down  # along the leg that lands
     return Orbit(
-        "rigid", gait.duration, pivot + over, length * np.cos(angle), travel + length * np.cos(angle) * turning,
+        "virtual-leg", gait.duration, pivot + over, length * np.cos(angle), travel + length * np.cos(angle) * turning,
         -length * np.sin(angle) * turning, pivot, np.full(len(phase), length), 0.5 * gait.double_support,
         2 * down, 0.5 * axial**2, abs(after(rate, 800) - bound),
     )  # fmt: skip
@@ -239,6 +239,6 @@ def _compliant(gait: Gait, top: float) -> Orbit:
     ahead = path[:, 0] - even
     pivot = PIVOT_TRAVEL * phase - even - ahead.mean()
     return Orbit(
-        "compliant", gait.duration, ahead - ahead.mean(), path[:, 1], path[:, 2], path[:, 3], pivot,
+        "telescoping", gait.duration, ahead - ahead.mean(), path[:, 1], path[:, 2], path[:, 3], pivot,
         np.hypot(path[:, 0] - PIVOT_TRAVEL * phase, path[:, 1]), 0.5 * gait.double_support, 0.0, 0.0, residual,
     )  # fmt: skip

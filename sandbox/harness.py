@@ -101,6 +101,7 @@ class Experiment(Generic[P, D]):
     checks: tuple[Check[D], ...]
     comparisons: tuple[Comparison[D], ...] = ()
     figures: Callable[[Mapping[str, Outcome[D]]], Mapping[str, Figure]] | None = None
+    pages: Callable[[Mapping[str, Outcome[D]]], Mapping[str, str]] | None = None
 
     def variant(self, name: str) -> Variant[P, D]:
         """The variant of a name. Raises ValueError for an unknown one."""
@@ -452,6 +453,11 @@ def write(experiment: Experiment[Any, Any], results: Mapping[str, Result], folde
                 written.append(folder / f"{name}.png")
                 with written_whole(written[-1]) as temporary:
                     figure.savefig(temporary, format="png")
+    if experiment.pages is not None:
+        for name, text in experiment.pages({name: result.outcome for name, result in results.items()}).items():
+            written.append(folder / f"{name}.html")
+            with written_whole(written[-1]) as temporary:
+                temporary.write_text(text, encoding="utf-8")
     written.append(folder / "metrics.json")
     record = {
         name: {

@@ -112,7 +112,7 @@ def _sliding(recording: Recording, foot: int) -> Array:
     on_toes = contact == ContactState.TOE
     loaded = contact != ContactState.AIRBORNE
     where = nominal
-    if recording.ground_force[..., 2].any():
+    if recording.has("ground_force") and recording.ground_force[..., 2].any():
         load = recording.sole_load[:, foot]
         on_toes = load[:, 2] > load[:, 0] + load[:, 1]
         loaded = recording.ground_force[:, foot, 2] > SLIDING_LOAD * GRAVITY * float(recording.header["body"]["mass_kg"])

@@ -819,4 +819,6 @@ def film(walker: ContinuousWalker, walk: Sequence[Snapshot], name: str) -> Recor
         np.array([s.rotation for s in walk]),
     )
     command = {"speed_mps": walker.command, "feet": walker.plan.feet}
-    return trajectory.recording(name, mode, events, footholds, command)
+    recording = trajectory.recording(name, mode, events, footholds, command)
+    recording.header["stance"] = walker.plan.root
+    return recording

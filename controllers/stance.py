@@ -25,8 +25,8 @@ from scipy.optimize import brentq, least_squares
 from sandbox.bodies.inertia import Array
 from sandbox.compiled import kernel
 from sandbox.config import nearest
-from sandbox.conventions import GRAVITY
 from sandbox.controllers.velocity import Gait
+from sandbox.conventions import GRAVITY
 
 StanceModel = Literal["kinematic", "virtual-leg", "telescoping"]
 MODELS: Final = get_args(StanceModel)
@@ -119,7 +119,7 @@ def _pivot(phase: Array, gait: Gait) -> Array:
 
 
 def _rigid(gait: Gait, top: float, phase: Array) -> Orbit:
-    """theta'' = (g / l) sin theta, from -theta0 to theta0 in the time of the step."""
+    """Theta'' = (g / l) sin theta, from -theta0 to theta0 in the time of the step."""
     half = 0.5 * (gait.step_length - PIVOT_TRAVEL)
     length = top
     bound = math.asin(min(half / length, 0.95))
@@ -127,7 +127,7 @@ def _rigid(gait: Gait, top: float, phase: Array) -> Orbit:
     def after(rate: float, steps: int = 400) -> float:
         return float(_swing_over(-bound, rate, length, gait.duration, steps)[-1, 0])
 
-    rate = brentq(lambda x: after(x) - bound, 0.2, 12.0, xtol=1e-12)
+    rate = brentq(lambda x: after(x) - bound, 1e-3, 12.0, xtol=1e-12)
     path = _swing_over(-bound, rate, length, gait.duration, 10 * SAMPLES)
     since = (phase - 0.5 * gait.double_support) % 1.0 * 10 * SAMPLES
     k = np.round(since).astype(int)
@@ -162,7 +162,9 @@ def _swing_over(angle: float, rate: float, length: float, duration: float, steps
 
 
 @kernel
-def _pull(y: float, z: float, vy: float, vz: float, pivot: float, travel: float, rest: float, share: float, stiffness: float, damping: float):
+def _pull(
+    y: float, z: float, vy: float, vz: float, pivot: float, travel: float, rest: float, share: float, stiffness: float, damping: float
+) -> tuple[float, float]:
     """Acceleration (forward, up) that a telescoping leg gives, over body mass; it cannot pull."""
     dy = y - pivot
     length = math.sqrt(dy * dy + z * z)
@@ -192,7 +194,9 @@ def _step(state: Array, step: float, duration: float, double: float, travel: flo
             by, bz = 0.0, 0.0
             if load < 1.0:
                 longer = rest + push * min((time + 0.3 * duration) / (0.3 * duration + double), 1.0)
-                by, bz = _pull(trial[0], trial[1], trial[2], trial[3], travel - step + along * time, along, longer, 1 - load, stiffness, damping)
+                by, bz = _pull(
+                    trial[0], trial[1], trial[2], trial[3], travel - step + along * time, along, longer, 1 - load, stiffness, damping
+                )
             # the single leg lengthens towards the end of its stance, as it will go on to in double support
             if time > 0.7 * duration:
                 grown = push * (time - 0.7 * duration) / (0.3 * duration + double)

@@ -9,7 +9,7 @@ Method: The walker of LO-007 with feet that are AIRBORNE, HEEL, FLAT, FOREFOOT o
     walk is started again on flat feet, in the short steps of LO-006 and in people's.
 
 Result: With articulated feet the pelvis is the root: it follows all the way, at constant speed, at every speed from 0.4 to 1.4 m/s,
-    within the 16 degrees (15.5 at most), with pivots that do not move, and no segment is accelerated by more than 2 degrees per frame
+    within the 16 degrees (15.0 at most), with pivots that do not move, and no segment is accelerated by more than 2 degrees per frame
     squared. On flat feet in people's steps no share of following keeps the ankle within its range (25 degrees, 0.2 m off the root at
     0.8 m/s). In LO-006's short steps a pelvis that moves evenly needs the rocker little: flat feet let it follow 94 % of the way.
 

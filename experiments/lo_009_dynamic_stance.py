@@ -30,8 +30,8 @@ import numpy as np
 
 from sandbox.bodies.inertia import Array
 from sandbox.bodies.reference import REFERENCE
-from sandbox.conventions import GRAVITY
 from sandbox.controllers.stance import PIVOT_TRAVEL, Orbit, StanceModel, check_model
+from sandbox.conventions import GRAVITY
 from sandbox.harness import Experiment, Outcome, Variant
 from sandbox.measure.analysis import Analysis
 from sandbox.measure.flow import flow, pops
@@ -243,7 +243,7 @@ def figures(outcomes: Mapping[str, Outcome[Details]]) -> dict[str, Figure]:
 
 def pages(outcomes: Mapping[str, Outcome[Details]]) -> dict[str, str]:
     """The walks side by side, to play, with their curves beside people's."""
-    subjects = []
+    subjects: list[Subject] = []
     for name, outcome in outcomes.items():
         if outcome.recording is not None and not name.endswith(("slow", "half")):
             analysis = Analysis.of(outcome.recording, "contact")

@@ -178,7 +178,7 @@ def measure(seconds: float = 20.0, progress: Callable[[float], None] | None = No
     """
     with results_only():  # the peer prints
         figures = _measure_time(seconds, progress or (lambda _: None))
-        return [*figures, _memory(), _import_time()]
+        return [*figures, *_kinematic_times(), _memory(), _import_time()]
 
 
 def _measure_time(seconds: float, progress: Callable[[float], None]) -> list[Figure]:
@@ -221,6 +221,35 @@ def _measure_time(seconds: float, progress: Callable[[float], None]) -> list[Fig
         peer.close()
     out.append(_reset_time(walker))
     walker.close()
+    return out
+
+
+def _kinematic_times(seconds: float = 60.0) -> list[Figure]:
+    """CPU time of walking kinematically, planner and solver, and whether a tick of a long walk costs more than one of a short one."""
+    from sandbox.plants.continuous import DT, ContinuousWalker
+    from sandbox.scenes.scene import Options, build
+    from sandbox.simulation import Simulation
+
+    simulation = Simulation(build("walk", Options(speed=SPEED, seconds=seconds + 10)), None, "kinematic")
+    walker = ContinuousWalker()
+    ticks = round(1 / DT)
+    out = []
+    for name, tick in (("kinematic plant", simulation.tick), ("walker of the study", lambda: walker.tick(SPEED))):
+        for _ in range(3 * ticks):  # compiled, started
+            tick()
+        cost = []
+        for _ in range(round(seconds)):
+            start = time.process_time()
+            for _ in range(ticks):
+                tick()
+            cost.append(time.process_time() - start)
+        spent = statistics.median(cost)
+        third = len(cost) // 3
+        growth = statistics.median(cost[-third:]) / statistics.median(cost[:third]) if third else None
+        note = f"planner and solver at {1 / DT:.0f} Hz and {SPEED:g} m/s, {1 / spent:.0f} times faster than real time; at least 30 wanted"
+        out.append(Figure(f"CPU per simulated second, {name}", 1000 * spent, 1000 / 30, None, "ms", note))
+        out.append(Figure(f"last over first third of {seconds:g} s, {name}", growth, 1.25, None, "", "time per tick does not grow"))
+    simulation.close()
     return out
 
 

@@ -18,6 +18,7 @@ from typing import Protocol, cast
 import tyro
 
 from sandbox import __version__
+from sandbox.cli.audit import Audit
 from sandbox.cli.bench import Bench
 from sandbox.cli.common import BAD_INPUT, DONE, FAILED, STOPPED, InputError
 from sandbox.cli.compare import Compare
@@ -58,6 +59,7 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "naturalness": Naturalness,
     "norms": Norms,
     "experiment": ExperimentCommand,
+    "audit": Audit,
     "bench": Bench,
     "tune": Tune,
     "doctor": Doctor,

@@ -7,7 +7,7 @@ from sandbox.measure.curves import CURVES, body_curves
 from sandbox.measure.cycle import Cycle, cycle_curves, cycles, resample
 from sandbox.measure.dynamics import Dynamics
 from sandbox.measure.events import Contacts, GaitEvents, detect, force_events, gait_events, recorded_events, zeni_events
-from sandbox.measure.flow import FLOW_FIELDS, Pop, flow, pops
+from sandbox.measure.flow import FLOW_FIELDS, MARCH_FIELDS, Pop, flow, march, pops
 from sandbox.measure.gait import SUMMARY_FIELDS, Field, Gait, summary
 from sandbox.measure.norms import klaw_cadence, wbds_cadence, wbds_stride_leg, young_adults
 from sandbox.measure.people import ProfileScore, Scores, compare_people, profile_score, scores
@@ -16,6 +16,7 @@ from sandbox.measure.turns import Turn, turns
 __all__ = [
     "CURVES",
     "FLOW_FIELDS",
+    "MARCH_FIELDS",
     "REPORT_FIELDS",
     "STRIDE_FIELDS",
     "SUMMARY_FIELDS",
@@ -43,6 +44,7 @@ __all__ = [
     "joint_angles",
     "klaw_cadence",
     "leg_angles",
+    "march",
     "mean_curves_deg",
     "pooled",
     "pops",

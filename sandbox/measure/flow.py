@@ -77,6 +77,25 @@ FLOW_FIELDS: dict[str, Field] = {
     "sparc_hip": Field("", "of the thigh's, the same"),
 }
 
+STILL = 0.1  # of its mean speed, below which the body is at rest between steps
+WALKED = 0.05  # [m/s] below which nobody walks
+
+MARCH_FIELDS: dict[str, Field] = {
+    "speed_mps": Field("m/s", "mean forward speed"),
+    "speed_swing": Field("", "largest less smallest forward speed of mid-hip, over the mean: 0 of a conveyor, 2 and more of a march"),
+    "speed_repeats": Field("", "correlation of forward speed with itself a step later; 1 of a machine"),
+    "at_rest_share": Field("", "share of the time in which mid-hip moves at less than a tenth of its mean speed"),
+    "halts_per_step": Field("", "times per step at which it does: transaction boundaries that can be seen"),
+    "velocity_jump_mps": Field("m/s", "largest jump of mid-hip's velocity"),
+    "foot_modes": Field("", "modes in which a foot stands in one stance, mean: 1 flat, 4 from heel to toe"),
+    "rolled_share": Field("", "share of stances that go heel, flat, forefoot, toe"),
+    "step_time_sd_ms": Field("ms", "standard deviation of step time; under a tick it is a clock"),
+    "lead_sd_ms": Field("ms", "standard deviation of touchdown against prediction; null where contacts are predicted, not found"),
+    "double_support_fraction": Field("", "of the cycle"),
+    "pop_max_deg": Field("deg/frame^2", "largest angular acceleration of any segment at 60 Hz"),
+    "ldlj_root": Field("", "log dimensionless jerk of the root's speed over a stride; nearer 0 is smoother"),
+}
+
 
 # -- derivatives and jumps -----------------------------------------------------------------------------------------------
 
@@ -425,3 +444,59 @@ def _largest(values: Array) -> float:
 def _rms(values: Array) -> float:
     """Root mean square length of vectors (T, 3)."""
     return float(np.sqrt(np.mean(np.sum(values**2, axis=1))))
+
+
+# -- what a march is -----------------------------------------------------------------------------------------------------
+
+
+def march(recording: Recording | Gait) -> dict[str, Any]:
+    """The figures of :data:`MARCH_FIELDS`: what "march-like" means, over the settled strides; None where one cannot be measured."""
+    gait = recording if isinstance(recording, Gait) else Gait(recording)
+    recording = gait.recording
+    out: dict[str, Any] = dict.fromkeys(MARCH_FIELDS)
+    if not gait.strides:
+        return out
+    start, end = gait.strides[0].start, max(stride.end for stride in gait.strides)
+    rows = gait.rows(start, end)
+    if rows.stop - rows.start < 8:
+        return out
+    dt = recording.interval
+    velocity = np.diff(recording.point("mid_hip")[rows], axis=0) / dt
+    speed = along(velocity, gait.facing.forward[rows][1:])
+    mean_speed = float(speed.mean())
+    downs = np.sort(np.concatenate([gait.events.touchdowns(foot) for foot in (0, 1)]))
+    step_times = np.diff(downs[(downs >= start - 1e-9) & (downs <= end + 1e-9)])
+    out["speed_mps"] = mean_speed
+    if mean_speed > WALKED:
+        still = speed < STILL * mean_speed
+        steps = len(speed) * dt / float(step_times.mean())
+        out["speed_swing"] = float(np.ptp(speed)) / mean_speed
+        out["at_rest_share"] = float(still.mean())
+        out["halts_per_step"] = float(np.sum(np.diff(still.astype(int)) == 1)) / steps
+        lag = round(float(step_times.mean()) / dt)
+        if 0 < lag < len(speed) - 2 and np.ptp(speed) > 0.01 * mean_speed:
+            out["speed_repeats"] = float(np.corrcoef(speed[:-lag], speed[lag:])[0, 1])
+    out["velocity_jump_mps"] = _largest(jumps(velocity))
+    if recording.has("contact_state"):
+        stances = [
+            _modes(recording, foot, a, b)
+            for foot, contacts in enumerate(gait.events.feet)
+            for a, b in zip(contacts.start.tolist(), contacts.end.tolist(), strict=True)
+            if gait.start <= a and b <= gait.end
+        ]
+        if stances:
+            rolling = [int(c) for c in ContactState][1:]
+            out["foot_modes"] = float(np.mean([len(set(modes)) for modes in stances]))
+            out["rolled_share"] = float(np.mean([modes == rolling for modes in stances]))
+    out["step_time_sd_ms"] = 1000 * float(np.std(step_times))
+    out["lead_sd_ms"] = 1000 * float(np.std(gait.leads)) if len(gait.leads) > 1 else math.nan
+    out["double_support_fraction"] = mean([stride.double_support_fraction for stride in gait.strides])
+    out["pop_max_deg"] = _pops(recording, rows).get("pop_max_deg")
+    out["ldlj_root"] = _smoothness(gait, recording).get("ldlj_root")
+    return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in out.items()}
+
+
+def _modes(recording: Recording, foot: int, start: float, end: float) -> list[int]:
+    """Modes of a stance in order, each named once where it begins; airborne left out."""
+    state = recording.contact_state[slice(*np.searchsorted(recording.time, (start, end))), foot]
+    return [int(mode) for k, mode in enumerate(state) if mode != ContactState.AIRBORNE and (k == 0 or mode != state[k - 1])]

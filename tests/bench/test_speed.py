@@ -31,6 +31,8 @@ def test_table_and_json() -> None:
 def test_the_figures_of_the_walker_are_measured(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(speed, "WARM_UP", 0.2)
     monkeypatch.setattr(speed, "_memory", lambda: Figure("one more environment", 1.0, 32.0, None, "MB", ""))
+    kinematic = speed._kinematic_times
+    monkeypatch.setattr(speed, "_kinematic_times", lambda: kinematic(3.0))
     assert cli.main(["bench", "--seconds", "1", "--json", "-"]) == 0
     out, _ = capfd.readouterr()
     figures = {figure["what"]: figure for figure in json.loads(out)["figures"]}
@@ -39,6 +41,9 @@ def test_the_figures_of_the_walker_are_measured(monkeypatch: pytest.MonkeyPatch,
     assert ratio["limit"] == 2.2
     assert figures["reset of an unchanged body and world"]["value"] > 0
     assert 0 < figures["import sandbox"]["value"] < 5
+    for name in ("kinematic plant", "walker of the study"):
+        assert figures[f"CPU per simulated second, {name}"]["value"] > 0
+        assert figures[f"last over first third of 3 s, {name}"]["value"] > 0
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from sandbox.measure import FLOW_FIELDS, Gait, flow, pops
+from sandbox.measure import FLOW_FIELDS, MARCH_FIELDS, Gait, flow, march, pops
 from sandbox.measure.flow import (
     angular_acceleration,
     com_energy,
@@ -236,3 +236,24 @@ def test_what_cannot_be_measured_is_null(record: Recording) -> None:
     assert bare["momentum_step_ns"] is None
     assert bare["pop_max_deg"] > 0
     assert bare["pop_state"] == ""
+
+
+def test_a_march_halts_and_a_walk_does_not(walker: ModuleType, record: Recording) -> None:
+    walk = march(record)
+    assert set(walk) == set(MARCH_FIELDS)
+    assert walk["halts_per_step"] == 0
+    assert walk["foot_modes"] == 4
+    assert walk["rolled_share"] == 1
+    assert walk["step_time_sd_ms"] < 0.01
+    # the same walk with a body that stops for the first third of every step
+    step = walker.Walker(seconds=20).step_time
+    phase = record.time / step
+    whole, part = np.floor(phase), phase % 1.0
+    moved = (whole + np.clip((part - 1 / 3) * 1.5, 0, 1) - phase) * step * walker.Walker().speed
+    points = record.points.copy()
+    points[:, record.header["point_names"].index("mid_hip"), 1] += moved
+    stopped = march(changed(record, points=points))
+    assert stopped["halts_per_step"] == pytest.approx(1.0, abs=0.05)
+    assert stopped["at_rest_share"] == pytest.approx(1 / 3, abs=0.03)
+    assert stopped["speed_swing"] == pytest.approx(1.5, abs=0.1)
+    assert stopped["speed_repeats"] > 0.95

@@ -10,12 +10,13 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from sandbox.bodies.anatomy import Anatomy
 from sandbox.controllers.parameters import Parameters
+from sandbox.controllers.stance import StanceModel
 from sandbox.measure import SUMMARY_FIELDS, Field, Gait, klaw_cadence, pops, summary, wbds_cadence
 from sandbox.measure.analysis import Analysis
 from sandbox.measure.dynamics import DYNAMICS_FIELDS, Dynamics
@@ -25,12 +26,14 @@ from sandbox.measure.gait import WALKING_SPEED
 from sandbox.measure.norms import PEOPLE_FORCE, PEOPLE_PUSH_OFF
 from sandbox.measure.people import MINIMAL_DIFFERENCE, Scores, acknowledgement, people_scalar, scores
 from sandbox.measure.signals import lowpass
+from sandbox.measure.steps import stance_slips
 from sandbox.measure.turns import Turn, turns
 from sandbox.mechanics import froude_number
+from sandbox.plants.continuous import ContinuousWalker, Plan, film
 from sandbox.recording import Recording
 from sandbox.report.page import COLOURS, Subject
 from sandbox.report.table import LABELS, MISSING, table, value_text
-from sandbox.scenes.scene import Options, build
+from sandbox.scenes.scene import Options, Scene, build
 from sandbox.simulation import run
 from sandbox.state import FEET
 from sandbox.trajectory import recorded_momentum
@@ -39,15 +42,18 @@ Range = tuple[float, float]
 
 STANCES = ("kinematic", "virtual-leg", "telescoping", "klaw")
 PLANTS = {"kinematic": "kinematic", "bullet": "physical"}
-# Pairs of stance model and plant that can walk.
-PAIRS = (("kinematic", "kinematic"), ("kinematic", "bullet"))
+# Pairs of stance model and plant that can walk. Stance models other than the kinematic one carry the root of the continuous walker,
+# which has a plan of its own; on the physical plant the planner's pendulum is the only one.
+PAIRS = (("kinematic", "kinematic"), ("kinematic", "bullet"), ("virtual-leg", "kinematic"), ("telescoping", "kinematic"))
+CONTINUOUS = ("virtual-leg", "telescoping")
 
 JOINTS = {"hip": "hip_flexion", "knee": "knee_flexion", "ankle": "ankle_dorsiflexion"}
 
 # What the table shows: of the summary, joint torques, and distances from people. A lead is positive where the ground was met before
 # it was predicted.
+_BY_HEIGHT = Field("", "stance by foot height and speed, which is how captured people's is told")
 FIGURES: dict[str, Field] = {
-    key: SUMMARY_FIELDS[key]
+    key: SUMMARY_FIELDS.get(key, _BY_HEIGHT)
     for key in (
         "survived_s",
         "speed_mean_mps",
@@ -55,12 +61,12 @@ FIGURES: dict[str, Field] = {
         "step_length_m",
         "step_width_m",
         "stance_fraction",
+        "stance_height_fraction",
         "double_support_fraction",
         "foot_slip_m",
         "touchdown_lead_ms",
     )
 }
-FIGURES["stance_height_fraction"] = Field("", "stance by foot height and speed, which is how captured people's is told")
 FIGURES["touchdown_lead_sd_ms"] = Field("ms", "standard deviation of it")
 FIGURES |= {key: SUMMARY_FIELDS[key] for key in ("com_height_m", "margin_of_stability_m", "grf_peak_bw", "cost_of_transport")}
 for _joint in JOINTS:
@@ -255,6 +261,18 @@ class Comparison:
         """What was asked for and does not exist, one line a pair."""
         return [f"{stance} stance on the {PLANTS[plant]} plant does not exist in this version" for stance, plant in self.missing]
 
+    def notes(self) -> list[str]:
+        """What is not the same for all walks."""
+        own = [walk.stance for walk in self.walks if walk.stance in CONTINUOUS]
+        if not own:
+            return []
+        return [
+            (
+                f"{' and '.join(own)} stance: the root of the continuous kinematic walker is carried, whose footsteps, cadence and arms "
+                "are its own and not this planner's; it knows no forces, and its contacts are its plan"
+            )
+        ]
+
     def verdict(self) -> list[str]:
         """What physics changes, in sentences: for each stance that walked on both plants."""
         out = []
@@ -286,7 +304,7 @@ class Comparison:
             fall = walk.recording.header["fall"]
             if fall["fell"]:
                 lines.append(f"{walk.name}: FELL after {fall['time_s']:.2f} s: {fall['cause']}; its figures end there")
-        lines += [f"note: {line}" for line in self.missing_lines()]
+        lines += [f"note: {line}" for line in (*self.notes(), *self.missing_lines())]
         lines.append(acknowledgement())
         return "\n".join(lines)
 
@@ -398,7 +416,10 @@ def compare(
     walks = []
     for k, (stance, plant) in enumerate(pairs):
         report = None if progress is None else _offset(progress, k * seconds)
-        recording = run(scene, plant=plant, seed=seed, anatomy=anatomy, parameters=parameters, params_name=params_name, progress=report)
+        if stance in CONTINUOUS:
+            recording = walk_continuously(stance, scene, anatomy, report)
+        else:
+            recording = run(scene, plant=plant, seed=seed, anatomy=anatomy, parameters=parameters, params_name=params_name, progress=report)
         if recording.header.get("interrupted"):
             raise KeyboardInterrupt  # half a comparison says nothing
         walks.append(Walk.of(stance, plant, recording))
@@ -407,6 +428,23 @@ def compare(
     people = people_figures(walks[0].recording, speed)
     rows = tuple(Row(key, field.unit, {name: v[key] for name, v in values.items()}, people.get(key)) for key, field in FIGURES.items())
     return Comparison(float(speed), float(seconds), seed, froude, tuple(walks), tuple(missing), rows)
+
+
+def walk_continuously(stance: str, scene: Scene, anatomy: Anatomy | None, progress: Callable[[float], None] | None = None) -> Recording:
+    """The continuous kinematic walker under the scene's speed commands, its root carried by a stance model. It does not turn.
+
+    Raises:
+        ValueError: a scene that turns.
+    """
+    if any(command.heading_rate for command in scene.commands):
+        raise ValueError(f"the {stance} stance does not turn: leave the heading rate at 0, or the stance out")
+    walker = ContinuousWalker(Plan(root=cast(StanceModel, stance)), anatomy or Anatomy())
+    walk = []
+    while walker.time < scene.seconds:
+        walk.append(walker.tick(scene.command_at(walker.time).speed))
+        if progress is not None:
+            progress(walker.time)
+    return film(walker, walk, scene.name)
 
 
 def chosen_pairs(stances: Sequence[str], plants: Sequence[str]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -437,6 +475,8 @@ def figures(walk: Walk) -> dict[str, float | None]:
     out: dict[str, Any] = {key: whole.get(key) for key in FIGURES}
     out["touchdown_lead_sd_ms"] = 1000 * float(np.std(gait.leads)) if len(gait.leads) > 1 else math.nan
     out |= torques(recording)
+    if out["foot_slip_m"] is None and gait.placed:  # without forces it is told by contact
+        out["foot_slip_m"] = float(np.mean(stance_slips(recording, gait.placed)))
     if walk.scores is not None:
         out["gps_deg"] = walk.scores.gps.value if walk.scores.gps.full else math.nan
         for name in ("thigh", "knee", "ankle"):
@@ -455,7 +495,9 @@ def torques(recording: Recording) -> dict[str, float]:
     """Peak and RMS [N m] of the flexion torques of hip, knee and ankle over the settled gait; NaN without a row."""
     gait = Gait(recording)
     rows = gait.rows(gait.start, gait.end)
-    out = {}
+    out = {f"{joint}_torque_{what}_nm": math.nan for joint in JOINTS for what in ("peak", "rms")}
+    if not recording.has("tau") or not recording.tau.any():
+        return out
     for joint, name in JOINTS.items():
         torque = np.stack([recording.joint(f"{side}_{name}", "tau") for side in FEET], axis=1)
         settled = lowpass(torque, FORCE_CUTOFF, 1 / recording.interval)[rows]

@@ -798,9 +798,10 @@ def _inventory(subjects: Sequence[Subject], froude: float) -> str:
 
 
 def _replay(subjects: Sequence[Subject]) -> dict[str, Any]:
-    """Frames at 30 Hz of every walk, from its settled part on: ends of the drawn parts and forces, in half millimetres."""
+    """Frames at 30 Hz of every walk: ends of the drawn parts and forces, in half millimetres; shown first is the settled walk."""
     walks = [_replay_walk(s) for s in subjects]
-    return {"fps": FPS, "start": 0.0, "walks": walks}
+    settled = max(s.analysis.gait.start - float(s.recording.time[0]) for s in subjects)
+    return {"fps": FPS, "first": round(FPS * settled), "walks": walks}
 
 
 def _replay_walk(subject: Subject) -> dict[str, Any]:

@@ -15,7 +15,7 @@
   const play = document.getElementById("replay-play"), slider = document.getElementById("replay-time");
   const speed = document.getElementById("replay-speed"), clock = document.getElementById("replay-clock");
   const context = canvas.getContext("2d");
-  let yaw = 1.05, pitch = 0.2, zoom = 1, frame = 0, playing = false, last = 0;
+  let yaw = 1.05, pitch = 0.2, zoom = 1, frame = Math.min(data.first, frames - 1), playing = false, last = 0;
   slider.max = frames - 1;
 
   function draw() {
@@ -28,7 +28,7 @@
       const w = width / columns, h = height / rows;
       cell(walk, (k % columns) * w, Math.floor(k / columns) * h, w, h);
     });
-    slider.value = frame; clock.textContent = (data.start + frame / data.fps).toFixed(2) + " s";
+    slider.value = frame; clock.textContent = (frame / data.fps).toFixed(2) + " s";
   }
 
   function cell(walk, left, top, width, height) {

@@ -151,11 +151,12 @@ class Measure:
         folder.mkdir(parents=True, exist_ok=True)
         froude = analysis.mean("froude")
         write_text(folder / "summary.json", json_text(result))
-        if not analysis.straight:
+        if not analysis.gait.strides:
             return
-        write_text(folder / "curves.csv", curves_csv(analysis, froude))
-        write_text(folder / "strides.csv", strides_csv(analysis))
-        save_curves_picture(analysis, folder / "curves.png", froude, path.name)
+        if analysis.straight:
+            write_text(folder / "curves.csv", curves_csv(analysis, froude))
+            write_text(folder / "strides.csv", strides_csv(analysis))
+            save_curves_picture(analysis, folder / "curves.png", froude, path.name)
         if dynamics is not None:
             save_forces_picture(dynamics, folder / "forces.png", froude, path.name)
         cutoff = CAPTURE_CUTOFF if result["plant"] == "capture" else None
@@ -167,6 +168,8 @@ class Measure:
 
 def _verdict(analysis: Analysis, against: Scores | None) -> list[str]:
     """The gait in sentences."""
+    if not analysis.straight:
+        return [f"all {len(analysis.turning)} strides turn"]
     walked = f"{analysis.mean('cadence_spm'):.0f} steps a minute"
     if math.isfinite(speed := analysis.mean("speed_mps")):
         walked = f"{speed:.2f} m/s, {walked}, strides of {analysis.mean('stride_leg'):.2f} leg lengths"

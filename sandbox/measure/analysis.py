@@ -161,12 +161,21 @@ class Analysis:
             "turning_strides": len(self.turning),
             "mean": {key: _plain(self.mean(key)) for key in STRIDE_FIELDS},
             "sd": {key: _plain(self.sd(key)) for key in STRIDE_FIELDS},
+            "turning_mean": self.turning_means,
             "asymmetry_percent": {key: _plain(self.asymmetry(key)) for key in ("step_m", "stance_fraction", "toe_clearance_m")},
             "inventory_deg": inventory(self.mean_curves),
             "offsets_ms": self.offsets,
             "warnings": self.warnings,
         }
         return out
+
+    @cached_property
+    def turning_means(self) -> dict[str, float | None]:
+        """Means of the figures of the strides that turn; empty where none does, without distances on a belt of unknown speed."""
+        rows = [self._figures(stride) for stride in self.turning]
+        unknown = SPEEDS if self.recording.header.get("speed_unknown") else ()
+        keys = [key for key in rows[0] if key not in unknown] if rows else []
+        return {key: _plain(float(np.mean([row[key] for row in rows]))) for key in keys}
 
     def asymmetry(self, key: str) -> float:
         """Difference between left and right over their mean [%] (Robinson et al. 1987, J Manipulative Physiol Ther 10:172)."""

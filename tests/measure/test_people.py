@@ -91,7 +91,11 @@ def test_cadence_on_a_treadmill(belt: float | None) -> None:
 @pytest.mark.shared
 @needs_data
 def test_turns_of_people() -> None:
-    (quarter,) = turns(read_capture(SHARED / "cmu/16/16_17.amc").recording())
+    recording = read_capture(SHARED / "cmu/16/16_17.amc").recording()
+    (quarter,) = turns(recording)
+    apart = Analysis.of(recording)
+    assert len(apart.turning) > len(apart.straight)
+    assert abs(apart.figures["turning_mean"]["turn_deg"]) > 12
     assert quarter.angle_deg == pytest.approx(90, abs=5)
     assert quarter.duration_s == pytest.approx(0.5, abs=0.1)
     assert quarter.least_speed_mps == pytest.approx(0.57, abs=0.1)

@@ -90,6 +90,14 @@ def test_a_last_frame_that_is_cut_off_is_left_out(tmp_path: Path) -> None:
     assert motion.warnings == ("a_01.amc is cut off within frame 3: 2 whole frames are used",)
 
 
+def test_a_frame_of_nan_is_a_gap_and_no_fault_of_the_reader(tmp_path: Path) -> None:
+    asf, amc = write(tmp_path, FRAME.format(1, 0, 0, 0) + FRAME.format(2, "nan", 0, 0))
+    skeleton = read_asf(asf)
+    ends = pose(skeleton, read_amc(amc, skeleton)).ends
+    assert np.isfinite(ends["shank"][0]).all()
+    assert np.isnan(ends["shank"][1]).all()
+
+
 @pytest.mark.parametrize(
     ("amc", "message"),
     [

@@ -170,10 +170,12 @@ class View:
                 print("no browser found here: open the address in one", flush=True)
             with contextlib.suppress(KeyboardInterrupt):
                 page.run()
-            failed = self.record is None and hasattr(page, "engine") and not page.engine.alive
+            if hasattr(page, "engine") and not page.engine.alive:
+                print(f"sandbox: the simulation has ended: {page.engine.news}", file=sys.stderr)
+                failed = True
         finally:
             if self.record is not None and hasattr(page, "finish"):
-                failed = not self._keep(page.finish)
+                failed = not self._keep(page.finish) or failed
             page.close()
         return FAILED if failed else DONE
 

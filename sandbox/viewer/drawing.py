@@ -32,6 +32,7 @@ HOST: Final = "127.0.0.1"
 PORT: Final = 8080
 FORCE_LENGTH = 0.9  # [m] a body weight
 SHOWN_FORCE = 0.03  # of body weight: less is not drawn
+SHOWN_TORQUE = 0.03  # of the limit
 BURIED = -3000.0  # [m]: where what is not to be seen is put, beyond the camera's far plane
 LIFT = 0.004  # [m] of flat marks over the ground
 STEPS_KEPT = 8  # touchdowns whose planned and actual place stay on the ground
@@ -41,9 +42,12 @@ SUPPORT_COLOUR, MARGIN_COLOUR, OUTSIDE_COLOUR = "#2a9d8f", "#2a9d8f", "#c1121f"
 COMFORT_COLOUR, GUARD_COLOUR = "#f2a900", "#c2189b"  # beyond the comfortable range, and beyond the outermost
 IDLE_COLOUR = "#9aa3ad"
 
+SEE_THROUGH = "see-through body"  # shows what is inside: centre of mass, joints
+SEEN_THROUGH = 0.35  # opacity
 # Overlays by name, and whether they are shown at first.
 LAYERS: Final[dict[str, bool]] = {
     "body": True,
+    SEE_THROUGH: False,
     "joints, heel, ball, toe": True,
     "planned foothold": True,
     "swing path": True,
@@ -218,9 +222,9 @@ class Figure:
         self._build_body(parts)
         if self.opacity == 1.0:
             self._build_overlays()
-        for name, handles in self.handles.items():
-            for handle in handles:
-                handle.visible = self.shown[name]
+        if self.opacity == 1.0:
+            for name, shown in self.shown.items():
+                self.show_layer(name, shown)
 
     def _parts(self, points: Array) -> list[Part]:
         header = {"point_names": self.points, "body": self.header["body"]}
@@ -331,6 +335,9 @@ class Figure:
     def show_layer(self, name: str, shown: bool) -> None:
         """Switch an overlay of :data:`LAYERS`."""
         self.shown[name] = shown
+        if name == SEE_THROUGH:
+            for handle in self.handles.get("body", ()):
+                handle.opacity = SEEN_THROUGH if shown else None
         for handle in self.handles.get(name, ()):
             handle.visible = shown
 
@@ -464,12 +471,13 @@ class Figure:
         return out
 
     def _show_joints(self, frame: Any, at: Mapping[str, Array]) -> None:
-        """Torque as colour from white to red, at the share of the limit; envelopes as a halo."""
+        """Torque as colour from pale yellow to red, at the share of the limit; envelopes as a halo."""
         places = np.stack([at[a] + share * (at[b] - at[a]) for a, b, share, _ in self._joints])
         if is_there(frame["tau"]):
             used = np.abs(np.asarray(frame["tau"])) / self._limits
             shares = np.array([used[which].max() for *_, which in self._joints])
-            self._torques.batched_positions = places.astype(np.float32)
+            loaded = (shares > SHOWN_TORQUE)[:, None]
+            self._torques.batched_positions = np.where(loaded, places, [0, 0, BURIED]).astype(np.float32)
             self._torques.batched_colors = np.array([_heat(share) for share in shares], dtype=np.uint8)
         q = np.asarray(frame["q"])
         slack = 1e-6
@@ -488,10 +496,9 @@ class Figure:
 
 
 def _heat(share: float) -> tuple[int, int, int]:
-    """White, yellow, red from no torque to the limit."""
+    """Pale yellow, orange, red from no torque to the limit."""
     share = min(1.0, max(0.0, share))
-    green = 255 if share < 0.5 else round(255 * (2 - 2 * share))
-    return 255, green, round(255 * max(0.0, 1 - 2 * share))
+    return 255, round(240 * (1 - share)), round(140 * max(0.0, 1 - 2 * share))
 
 
 def _nearest_edge_point(point: Array, polygon: Array) -> Array:

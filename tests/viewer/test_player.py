@@ -13,7 +13,7 @@ from sandbox.recording import Recording
 from sandbox.report.scene import check_drawable
 from sandbox.report.support import contact_corners
 from sandbox.state import FEET, ContactState
-from sandbox.viewer.drawing import BURIED, FORCE_LENGTH, LAYERS, PageError, open_server
+from sandbox.viewer.drawing import BURIED, FORCE_LENGTH, LAYERS, SEE_THROUGH, SHOWN_TORQUE, PageError, open_server
 from sandbox.viewer.frame import frames_of
 from sandbox.viewer.live import close_server
 from sandbox.viewer.player import Player
@@ -118,11 +118,14 @@ def test_planned_and_actual_touchdowns(walk: Recording) -> None:
 
 def test_overlays_can_be_switched(player: Player) -> None:
     figure = player.films[0].figure
-    assert set(figure.handles) == set(LAYERS)
+    assert set(figure.handles) == set(LAYERS) - {SEE_THROUGH}
     for name in LAYERS:
         for wanted in (False, True):
             player._switch(name, wanted)
-            assert all(handle.visible == wanted for handle in figure.handles[name]), name
+            assert all(handle.visible == wanted for handle in figure.handles.get(name, ())), name
+    assert all(handle.opacity is not None for handle in figure.handles["body"])
+    player._switch(SEE_THROUGH, False)
+    assert all(handle.opacity is None for handle in figure.handles["body"])
 
 
 def test_torques_and_envelopes(player: Player, walk: Recording) -> None:
@@ -133,12 +136,11 @@ def test_torques_and_envelopes(player: Player, walk: Recording) -> None:
     share = np.abs(walk.tau[row]) / limits
     places = [walk.header["joint_names"][k] for *_, which in figure._joints for k in which]
     assert set(places) == set(walk.header["joint_names"]), "every joint is drawn somewhere"
-    colours = np.asarray(figure._torques.batched_colors)
-    for (*_, which), colour in zip(figure._joints, colours, strict=True):
-        if share[which].max() < 0.02:
-            assert colour.min() > 240  # white
-        if share[which].max() > 0.4:
-            assert colour[2] < 60  # no blue is left
+    colours, places = np.asarray(figure._torques.batched_colors), shown(figure._torques)
+    for (*_, which), colour, place in zip(figure._joints, colours, places, strict=True):
+        most = share[which].max()
+        assert (place[2] > 0) == (most > SHOWN_TORQUE), "joints that do nothing are left out"
+        assert colour[1] == pytest.approx(240 * (1 - min(1.0, most)), abs=1), "the more torque, the redder"
     frame = player.films[0].frames[row].copy()
     knee = walk.header["joint_names"].index("left_knee_flexion")
     frame["q"][knee] = 3.0

@@ -13,6 +13,7 @@ from sandbox.recording import Recording
 from sandbox.report import plot
 
 NAMES = list(harness.catalogue())
+SLOW = {"lo-009-dynamic-stance"}
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +22,7 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in NAMES])
 def test_an_experiment_passes(name: str):
     verdict = harness.check(name)
     assert verdict.passed, verdict.line()

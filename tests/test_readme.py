@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.harness import catalogue
 from sandbox.measure import SUMMARY_FIELDS
 from sandbox.report import columns_markdown, fields_markdown
 
@@ -34,6 +35,11 @@ def test_summary_table_is_complete() -> None:
 
 def test_column_table_is_complete() -> None:
     assert columns_markdown().strip() in README
+
+
+def test_every_experiment_is_named() -> None:
+    section = README.partition("## Experiments")[2].partition("\n## ")[0].lower()
+    assert [entry.short for entry in catalogue().values() if entry.short not in section] == []
 
 
 def test_nothing_is_left_to_fill() -> None:

@@ -74,6 +74,7 @@ for _joint in JOINTS:
     FIGURES[f"{_joint}_torque_rms_nm"] = Field("N m", f"root mean square of it over the gait, mean of both {_joint}s")
 FIGURES |= {
     "gps_deg": Field("deg", "Gait Profile Score against adults, nine curves"),
+    "gps_seven_deg": Field("deg", "the same without hip rotation and foot progression, whose norm is one laboratory's"),
     "thigh_rms_deg": Field("deg", "Gait Variable Score of the thigh against vertical"),
     "knee_rms_deg": Field("deg", "of the knee"),
     "ankle_rms_deg": Field("deg", "of the ankle"),
@@ -90,6 +91,7 @@ NAMES = LABELS | {
     **{f"{joint}_torque_peak_nm": f"{joint} torque, peak" for joint in JOINTS},
     **{f"{joint}_torque_rms_nm": f"{joint} torque, RMS" for joint in JOINTS},
     "gps_deg": "Gait Profile Score against adults",
+    "gps_seven_deg": "  without hip rotation and foot progression",
     "thigh_rms_deg": "  thigh",
     "knee_rms_deg": "  knee",
     "ankle_rms_deg": "  ankle",
@@ -170,6 +172,7 @@ def scores_dict(found: Scores) -> dict[str, Any]:
         "reference_froude": found.held if found.held is not None else found.froude,
         "name": found.gps.name,
         "gps_deg": found.gps.value,
+        "without_hip_rotation_and_foot_progression": {"name": found.seven.name, "gps_deg": found.seven.value},
         "gvs_deg": found.gps.curves,
         "gvs_mean_removed_deg": found.gps.shape,
         "curves": {
@@ -479,6 +482,7 @@ def figures(walk: Walk) -> dict[str, float | None]:
         out["foot_slip_m"] = float(np.mean(stance_slips(recording, gait.placed)))
     if walk.scores is not None:
         out["gps_deg"] = walk.scores.gps.value if walk.scores.gps.full else math.nan
+        out["gps_seven_deg"] = walk.scores.seven.value
         for name in ("thigh", "knee", "ankle"):
             out[f"{name}_rms_deg"] = walk.scores.gps.curves.get(name)
         by_height = walk.analysis.by_height

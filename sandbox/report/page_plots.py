@@ -60,7 +60,7 @@ def _look(figure: Any, height: int) -> None:
 
 
 def _draw(figure: Any) -> str:
-    return str(figure.to_html(full_html=False, include_plotlyjs=False, config={"displaylogo": False, "responsive": True}))
+    return str(figure.to_html(full_html=False, include_plotlyjs=False, config={"displayModeBar": False, "responsive": True}))
 
 
 def _single(values: Any) -> NDArray[np.float32]:

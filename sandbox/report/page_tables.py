@@ -36,15 +36,16 @@ def cell(mean: float | None, sd: float | None, unit: str) -> str:
 def html_table(head: Sequence[str], rows: Sequence[Sequence[str] | str]) -> str:
     """Rows of cells (already HTML), or a string as a line of its own; a last column called people is shaded."""
     shaded = len(head) - 1 if head and head[-1].startswith("people") else -1
-    out = ["<div class='scroll'><table><tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr>"]
+    names = "".join(f"<th class='unit'>{name}</th>" if name == "unit" else f"<th>{name}</th>" for name in head)
+    out = [f"<div class='scroll'><table><tr>{names}</tr>"]
     for row in rows:
         if isinstance(row, str):
             out.append(f'<tr class="group"><td colspan="{len(head)}">{row}</td></tr>')
             continue
         cells = []
-        for k, cell in enumerate(row):
+        for k, text in enumerate(row):
             kind = ' class="people"' if k == shaded else ' class="unit"' if k == 1 and head[1] == "unit" else ""
-            cells.append(f"<td{kind}>{cell}</td>")
+            cells.append(f"<td{kind}>{text}</td>")
         out.append("<tr>" + "".join(cells) + "</tr>")
     return "".join(out) + "</table></div>"
 
@@ -153,6 +154,7 @@ def score_table(subjects: Sequence[Subject]) -> str:
     ]
     every = [s.scores for s in scored if s.scores is not None]
     rows.append(["Score", "deg", *[f"<b>{x.gps.value:.1f}</b> {x.gps.name}" for x in every]])
+    rows.append(["without hip rotation and foot progression", "deg", *[f"{x.seven.value:.1f} {x.seven.name}" for x in every]])
     rows += [
         [
             f"{CURVES[name].label}",

@@ -139,7 +139,9 @@ def gait_table(analysis: Analysis, scores: Scores | None, title: str) -> str:
             stance = f", stance {offsets['stance_fraction']:.3f}" if offsets["stance_fraction"] is not None else ""
             lines.append(f"events by {detector}, after these: {', '.join(told)}{stance}")
     if scores is not None:
-        lines.append(f"{scores.gps.name} against adults {scores.gps.value:.1f} deg; furthest from people, in SDs of people:")
+        seven = f"{scores.seven.name} without hip rotation and foot progression {scores.seven.value:.1f} deg"
+        lines.append(f"{scores.gps.name} against adults {scores.gps.value:.1f} deg; {seven}")
+        lines.append("furthest from people, in SDs of people:")
         lines.append("  " + ", ".join(f"{c.name.replace('_', ' ')} {c.distance:.1f}" for c in scores.ranked()[:6]))
         if not scores.gps.full:
             lines.append(f"  {scores.gps.name} is of {', '.join(name.replace('_', ' ') for name in scores.gps.curves)}")

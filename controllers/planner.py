@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from sandbox.bodies.anatomy import Anatomy
 from sandbox.compiled import kernel
 from sandbox.controllers.parameters import REFERENCE, Parameters
+from sandbox.controllers.stance import Rise, StanceModel, check_model
 from sandbox.conventions import GRAVITY
 
 STAND, START, WALK = 0, 1, 2  # plan.mode
@@ -102,6 +103,8 @@ PLAN_DTYPE = np.dtype(
             ("foothold_yaw", "f8"),
             ("height", "f8"),
             ("height_base", "f8"),
+            ("carried", "i8"),  # 1 where a stance model other than the kinematic one gives the body's rise and fall
+            ("rise", "f8"),  # that, from its highest point [m]
             ("dip", "f8"),  # the body is lowered by this for a long step [m]
             ("dip_goal", "f8"),
             ("height_rate", "f8"),
@@ -124,13 +127,17 @@ class GaitPlanner:
     Args:
         anatomy: the body; parameters are scaled to it.
         parameters: of the reference body.
+        stance: model of how the body is carried over its stance foot: ``kinematic``, a bounce that grows with the square of the step;
+            ``virtual-leg`` or ``telescoping``, see :mod:`sandbox.controllers.stance`.
 
     Attributes:
         plan: (1,) record array of ``PLAN_DTYPE``: phase and targets, refilled by :meth:`update`.
     """
 
-    def __init__(self, anatomy: Anatomy, parameters: Parameters) -> None:
-        self.anatomy = anatomy
+    def __init__(self, anatomy: Anatomy, parameters: Parameters, stance: StanceModel = "kinematic") -> None:
+        check_model(stance)
+        self.anatomy, self.stance = anatomy, stance
+        self._carrying = None if stance == "kinematic" else Rise(stance)
         self.parameters = parameters.scaled(anatomy)
         self.body = body_record(anatomy)
         self.plan = np.zeros(1, PLAN_DTYPE)
@@ -143,7 +150,27 @@ class GaitPlanner:
     def update(self, observation: NDArray[np.void], speed: float, heading_rate: float, dt: float) -> NDArray[np.void]:
         """Advance the plan by ``dt`` [s] towards the command (speed [m/s], heading rate [rad/s])."""
         _update(observation, self.plan, self.parameters, self.body, speed, heading_rate, dt)
+        if self._carrying is not None:
+            self._carry(self._carrying, float(observation[0].time))
         return self.plan
+
+    def _carry(self, model: Rise, time: float) -> None:
+        """Put the stance model's rise and fall in the place of the kinematic one."""
+        s, k, b = self.plan[0], self.parameters[0], self.body[0]
+        s.carried = int(s.mode == WALK)
+        s.rise = 0.0
+        if not s.carried:
+            return
+        phase = (time - s.touchdown[1 - s.swing]) / s.step_time
+        speed = k.speed_feed_forward * s.speed if s.speed > LOWEST_SPEED else 0.0
+        bounce, w = _bounce(k, b, speed, s.step_time), 2 * math.pi / s.step_time
+        angle = 2 * math.pi * (phase - 0.5 * k.double_support)
+        rise, rate, bend = (b.leg * x for x in model.at(s.speed / math.sqrt(GRAVITY * b.leg), min(phase, 1.1)))
+        late = phase >= 1.1  # the step is late: wait at the height that was reached
+        s.rise = rise
+        s.height += rise + bounce * (1 + math.cos(angle))
+        s.height_rate += (0.0 if late else rate / s.step_time) - bounce * w * math.sin(angle)
+        s.height_acceleration = 0.0 if late else bend / s.step_time**2
 
     def swing_preview(self, observation: NDArray[np.void], samples: int) -> NDArray[np.float64]:
         """Path (samples, 3) [m] that the swing ankle is to take from now to the foothold, were the plan not changed any more.

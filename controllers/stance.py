@@ -15,8 +15,10 @@ the state before it, a step length ahead.
 from __future__ import annotations
 
 import math
+import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -25,7 +27,7 @@ from scipy.optimize import brentq, least_squares
 from sandbox.bodies.inertia import Array
 from sandbox.compiled import kernel
 from sandbox.config import nearest
-from sandbox.controllers.velocity import Gait
+from sandbox.controllers.velocity import Gait, VelocityProfile
 from sandbox.conventions import GRAVITY
 
 StanceModel = Literal["kinematic", "virtual-leg", "telescoping"]
@@ -246,3 +248,61 @@ def _compliant(gait: Gait, top: float) -> Orbit:
         "telescoping", gait.duration, ahead - ahead.mean(), path[:, 1], path[:, 2], path[:, 3], pivot,
         np.hypot(path[:, 0] - PIVOT_TRAVEL * phase, path[:, 1]), 0.5 * gait.double_support, 0.0, 0.0, residual,
     )  # fmt: skip
+
+
+# -- for the planner -----------------------------------------------------------------------------------------------------
+
+HARMONICS: Final = 6
+
+
+class Rise:
+    """How mid-hip rises and falls over a step with a stance model, as the planner of either plant takes it.
+
+    ``data/stance.toml`` holds the orbits of the reference body at nine speeds as Fourier series, which round the corner of the rigid
+    leg. Between speeds coefficients are interpolated, below the lowest they fade with the speed.
+
+    Args:
+        model: ``virtual-leg`` or ``telescoping``.
+
+    Attributes:
+        speeds: (S,) over the square root of g times leg length.
+        coefficients: (S, 1 + 2 H) constant, cosines, sines, in leg lengths; 0 is the highest point.
+
+    Raises:
+        ValueError: an unknown model, or the kinematic one, which has a law of its own.
+    """
+
+    def __init__(self, model: StanceModel) -> None:
+        check_model(model)
+        table = tomllib.loads(files("sandbox.controllers").joinpath("data", "stance.toml").read_text(encoding="utf-8"))
+        if model not in table:
+            raise ValueError(f"the {model} model has no orbit: take {' or '.join(name for name in table if name in MODELS)}")
+        self.model = model
+        self.speeds: Array = np.array(table["speeds"], dtype=np.float64)
+        self.coefficients: Array = np.array(table[model], dtype=np.float64)
+
+    def at(self, speed: float, phase: float) -> tuple[float, float, float]:
+        """Rise [leg lengths], at most about 0, and its first and second derivative by the phase of the step, at a speed over sqrt(g L)."""
+        c = np.array([np.interp(speed, self.speeds, column) for column in self.coefficients.T])
+        c *= min(max(speed, 0.0) / self.speeds[0], 1.0)
+        n = np.arange(1, HARMONICS + 1)
+        w, turn = 2 * np.pi * n, 2 * np.pi * n * phase
+        even, odd = c[1 : HARMONICS + 1], c[HARMONICS + 1 :]
+        cosine, sine = np.cos(turn), np.sin(turn)
+        rise = c[0] + even @ cosine + odd @ sine
+        return float(rise), float((w * odd) @ cosine - (w * even) @ sine), float(-(w * w * even) @ cosine - (w * w * odd) @ sine)
+
+
+def fourier(heights: Array) -> Array:
+    """Coefficients (1 + 2 H,) of heights (N,) over a step, less their highest."""
+    spectrum = np.fft.rfft(heights - heights.max()) / len(heights)
+    return np.concatenate((spectrum.real[:1], 2 * spectrum.real[1 : HARMONICS + 1], -2 * spectrum.imag[1 : HARMONICS + 1]))
+
+
+def orbit_table(leg: float, height: float, speeds: Array) -> dict[str, Array]:
+    """Coefficients (S, 1 + 2 H) [leg lengths] by model at ``speeds`` [m/s]; leg length and stature of the body in metres."""
+    profile = VelocityProfile(float(speeds[0]), float(speeds[-1]), law="human", height=height)
+    return {
+        model: np.array([fourier(orbit(model, profile.gait(v), 0.985 * leg).height) / leg for v in speeds.tolist()])
+        for model in ("virtual-leg", "telescoping")
+    }

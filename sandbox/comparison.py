@@ -10,12 +10,13 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sandbox.bodies.anatomy import Anatomy
 from sandbox.controllers.parameters import Parameters
+from sandbox.controllers.stance import MODELS as STANCE_MODELS
 from sandbox.controllers.stance import StanceModel
 from sandbox.measure import SUMMARY_FIELDS, Field, Gait, klaw_cadence, pops, summary, wbds_cadence
 from sandbox.measure.analysis import Analysis
@@ -29,11 +30,10 @@ from sandbox.measure.signals import lowpass
 from sandbox.measure.steps import stance_slips
 from sandbox.measure.turns import Turn, turns
 from sandbox.mechanics import froude_number
-from sandbox.plants.continuous import ContinuousWalker, Plan, film
 from sandbox.recording import Recording
 from sandbox.report.page import COLOURS, Subject
 from sandbox.report.table import LABELS, MISSING, table, value_text
-from sandbox.scenes.scene import Options, Scene, build
+from sandbox.scenes.scene import Options, build
 from sandbox.simulation import run
 from sandbox.state import FEET
 from sandbox.trajectory import recorded_momentum
@@ -42,10 +42,8 @@ Range = tuple[float, float]
 
 STANCES = ("kinematic", "virtual-leg", "telescoping", "klaw")
 PLANTS = {"kinematic": "kinematic", "bullet": "physical"}
-# Pairs of stance model and plant that can walk. Stance models other than the kinematic one carry the root of the continuous walker,
-# which has a plan of its own; on the physical plant the planner's pendulum is the only one.
-PAIRS = (("kinematic", "kinematic"), ("kinematic", "bullet"), ("virtual-leg", "kinematic"), ("telescoping", "kinematic"))
-CONTINUOUS = ("virtual-leg", "telescoping")
+# Pairs of stance model and plant that can walk.
+PAIRS: tuple[tuple[StanceModel, str], ...] = tuple((stance, plant) for stance in STANCE_MODELS for plant in PLANTS)
 
 JOINTS = {"hip": "hip_flexion", "knee": "knee_flexion", "ankle": "ankle_dorsiflexion"}
 
@@ -264,18 +262,6 @@ class Comparison:
         """What was asked for and does not exist, one line a pair."""
         return [f"{stance} stance on the {PLANTS[plant]} plant does not exist in this version" for stance, plant in self.missing]
 
-    def notes(self) -> list[str]:
-        """What is not the same for all walks."""
-        own = [walk.stance for walk in self.walks if walk.stance in CONTINUOUS]
-        if not own:
-            return []
-        return [
-            (
-                f"{' and '.join(own)} stance: the root of the continuous kinematic walker is carried, whose footsteps, cadence and arms "
-                "are its own and not this planner's; it knows no forces, and its contacts are its plan"
-            )
-        ]
-
     def verdict(self) -> list[str]:
         """What physics changes, in sentences: for each stance that walked on both plants."""
         out = []
@@ -307,7 +293,7 @@ class Comparison:
             fall = walk.recording.header["fall"]
             if fall["fell"]:
                 lines.append(f"{walk.name}: FELL after {fall['time_s']:.2f} s: {fall['cause']}; its figures end there")
-        lines += [f"note: {line}" for line in (*self.notes(), *self.missing_lines())]
+        lines += [f"note: {line}" for line in self.missing_lines()]
         lines.append(acknowledgement())
         return "\n".join(lines)
 
@@ -419,10 +405,9 @@ def compare(
     walks = []
     for k, (stance, plant) in enumerate(pairs):
         report = None if progress is None else _offset(progress, k * seconds)
-        if stance in CONTINUOUS:
-            recording = walk_continuously(stance, scene, anatomy, report)
-        else:
-            recording = run(scene, plant=plant, seed=seed, anatomy=anatomy, parameters=parameters, params_name=params_name, progress=report)
+        recording = run(
+            scene, plant=plant, seed=seed, anatomy=anatomy, parameters=parameters, params_name=params_name, stance=stance, progress=report
+        )
         if recording.header.get("interrupted"):
             raise KeyboardInterrupt  # half a comparison says nothing
         walks.append(Walk.of(stance, plant, recording))
@@ -433,24 +418,7 @@ def compare(
     return Comparison(float(speed), float(seconds), seed, froude, tuple(walks), tuple(missing), rows)
 
 
-def walk_continuously(stance: str, scene: Scene, anatomy: Anatomy | None, progress: Callable[[float], None] | None = None) -> Recording:
-    """The continuous kinematic walker under the scene's speed commands, its root carried by a stance model. It does not turn.
-
-    Raises:
-        ValueError: a scene that turns.
-    """
-    if any(command.heading_rate for command in scene.commands):
-        raise ValueError(f"the {stance} stance does not turn: leave the heading rate at 0, or the stance out")
-    walker = ContinuousWalker(Plan(root=cast(StanceModel, stance)), anatomy or Anatomy())
-    walk = []
-    while walker.time < scene.seconds:
-        walk.append(walker.tick(scene.command_at(walker.time).speed))
-        if progress is not None:
-            progress(walker.time)
-    return film(walker, walk, scene.name)
-
-
-def chosen_pairs(stances: Sequence[str], plants: Sequence[str]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+def chosen_pairs(stances: Sequence[str], plants: Sequence[str]) -> tuple[list[tuple[StanceModel, str]], list[tuple[str, str]]]:
     """Pairs of stance model and plant that exist, and those that do not.
 
     Raises:
@@ -460,7 +428,7 @@ def chosen_pairs(stances: Sequence[str], plants: Sequence[str]) -> tuple[list[tu
         if name not in known:
             raise ValueError(f"{name!r} is not one of {', '.join(known)}")
     asked = [(stance, plant) for stance in dict.fromkeys(stances) for plant in dict.fromkeys(plants)]
-    pairs = [pair for pair in asked if pair in PAIRS]
+    pairs = [pair for pair in PAIRS if pair in asked]
     if not pairs:
         there = ", ".join(f"{stance} on {plant}" for stance, plant in PAIRS)
         raise ValueError(f"none of the pairs asked for exists in this version: there are {there}")

@@ -14,6 +14,7 @@ from sandbox.bodies.kinematics import points_in_world
 from sandbox.config import nearest
 from sandbox.controllers.parameters import Parameters
 from sandbox.controllers.planner import SINGLE, WALK, GaitPlanner
+from sandbox.controllers.stance import StanceModel
 from sandbox.mechanics import extrapolated_com
 from sandbox.plants.base import Fall, Plant, standing_pose
 from sandbox.recording import Extras, Recorder, Recording, make_header
@@ -39,7 +40,11 @@ def make_plant(name: str, anatomy: Anatomy, terrain: Terrain) -> Plant:
     raise ValueError(f"unknown plant {name!r}{nearest(name, PLANTS)}")
 
 
-STANCES = {"kinematic": "what the planner makes of the stance leg: its pressure travels along the foot"}
+STANCES: dict[StanceModel, str] = {
+    "kinematic": "the body rises and falls as a cosine; its pressure travels along the foot",
+    "virtual-leg": "it rises and falls over a rigid leg",
+    "telescoping": "it rises and falls on a compliant leg",
+}
 
 
 def check_plant(name: str, terrain: Terrain) -> None:
@@ -59,9 +64,10 @@ class Simulation:
         plant: name, see :data:`PLANTS`.
         seed: of the perturbed start.
         params_name: what the parameters are called in the recording.
+        stance: model of the planner, see :data:`STANCES`.
 
     Raises:
-        ValueError: an unknown plant, or one that cannot walk on this terrain; a body that would start inside a box.
+        ValueError: an unknown plant or stance model, or one that cannot walk on this terrain; a body that would start inside a box.
 
     Attributes:
         planner, plant, recorder: the parts, for those who look inside.
@@ -78,6 +84,7 @@ class Simulation:
         parameters: Parameters | None = None,
         seed: int = 0,
         params_name: str = "walker",
+        stance: StanceModel = "kinematic",
     ) -> None:
         self.scene = scene
         self.anatomy = anatomy or scene.anatomy or Anatomy()
@@ -85,7 +92,7 @@ class Simulation:
         self.parameters = parameters or Parameters.load()
         self.seed = seed
         self.plant = make_plant(plant, self.anatomy, scene.terrain)
-        self.planner = GaitPlanner(self.anatomy, self.parameters)
+        self.planner = GaitPlanner(self.anatomy, self.parameters, stance)
         self._plant_name, self._params_name = plant, params_name
         rows = 1.0 / (RECORD_RATE * self.plant.dt)
         self.ticks_per_row = round(rows)
@@ -118,7 +125,7 @@ class Simulation:
         self.recorder = Recorder(
             make_header(
                 plant=self._plant_name,
-                stance=next(iter(STANCES)),
+                stance=self.planner.stance,
                 scene=self.scene.name,
                 body={
                     "mass_kg": a.mass,
@@ -252,6 +259,7 @@ def run(
     parameters: Parameters | None = None,
     params_name: str = "walker",
     options: Options | None = None,
+    stance: StanceModel = "kinematic",
     progress: Callable[[float], None] | None = None,
 ) -> Recording:
     """Run a scene to its end or to the fall, and return the recording.
@@ -264,6 +272,7 @@ def run(
         anatomy, parameters: of the walker; the scene's own body, or the shipped ones, by default.
         params_name: what the parameters are called in the recording.
         options: all that a named scene can be asked, instead of speed, heading_rate, seconds and seed.
+        stance: model of the planner, see :data:`STANCES`.
         progress: called with the simulated time [s] about ten times a simulated second.
 
     Ctrl-C ends the run, and the recording up to that moment is returned with ``header["interrupted"]`` set.
@@ -272,7 +281,7 @@ def run(
         o = options or Options(speed=speed, heading_rate=heading_rate, seconds=seconds, seed=seed)
         scene = build(scene, o)
         seed = scene.seed
-    simulation = Simulation(scene, anatomy, plant, parameters, scene.seed if seed is None else seed, params_name)
+    simulation = Simulation(scene, anatomy, plant, parameters, scene.seed if seed is None else seed, params_name, stance)
     simulation.plant.timed = True
     ticks = round(scene.seconds / simulation.plant.dt)
     tenth = max(1, round(0.1 / simulation.plant.dt))

@@ -54,6 +54,9 @@ class Run:
         tyro.conf.Positional[str], option("SCENE", "what to do: a name of `sandbox list`, or a scene file (sandbox new-scene)")
     ]
     plant: Annotated[Literal["bullet", "kinematic"], tyro.conf.arg(help="physics, or the plan itself with pinned stance feet")] = "bullet"
+    stance: Annotated[
+        Literal["kinematic", "virtual-leg", "telescoping"], tyro.conf.arg(help="how the planner has the body carried over its stance foot")
+    ] = "kinematic"
     speed: SpeedOption = None
     heading_rate: HeadingRateOption = None
     seconds: Annotated[float | None, option("S", "duration (default: the scene's own, mostly 20)", default=False)] = None
@@ -99,7 +102,9 @@ class Run:
             from sandbox.simulation import run
 
             with Progress(self.scene, scene.seconds, "s", COMPILING) as progress:
-                recording = run(scene, plant=self.plant, anatomy=anatomy, parameters=parameters, params_name=name, progress=progress)
+                recording = run(
+                    scene, plant=self.plant, anatomy=anatomy, parameters=parameters, params_name=name, stance=self.stance, progress=progress
+                )
             stopped = bool(recording.header.get("interrupted"))
             with Files(recording, words) as files:
                 # The recording first: whatever fails or is stopped later, it is kept.

@@ -579,6 +579,8 @@ def _intend(s, k, b, m, foot, slope, time, dt):
         low += ahead * min(math.tan(ground_pitch(s.heading, slope)), 0.0)  # downhill the landing foot is lower
         bounce = max(0.5 * (high - low), LEAST_BOUNCE)
         base = high - (1 - BOUNCE_SECOND) * bounce
+        if s.carried == 1:  # a stance model has the rise and fall
+            base, bounce = high, 0.0
     _respond(m.level, base, POSE_RATE, dt)
     _respond(m.bounce, bounce, POSE_RATE, dt)
     _respond(m.yaw, s.pelvis_yaw, YAW_RATE, dt)
@@ -588,6 +590,7 @@ def _intend(s, k, b, m, foot, slope, time, dt):
     wave = math.sin(math.pi * (m.phase + OBLIQUITY_LEAD))
     # the height is that of the supporting hip, which the obliquity lifts
     height = m.level[0] - m.bounce[0] * (math.cos(angle) + BOUNCE_SECOND * math.cos(2 * angle)) - b.hip_half * amplitude * wave * wave
+    height += m.walking[0] * s.rise
     return height, amplitude * wave
 
 

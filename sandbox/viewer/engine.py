@@ -23,6 +23,7 @@ import numpy as np
 
 from sandbox.bodies.anatomy import Anatomy
 from sandbox.controllers.parameters import Parameters
+from sandbox.controllers.stance import StanceModel
 from sandbox.recording import RATE, Extras, Recorder, Recording
 from sandbox.scenes.scene import PUSH_DURATION, Command, Push, Scene
 from sandbox.state import FEET, BodyState
@@ -53,6 +54,7 @@ class Setup:
         parameters: of the walker.
         mode: one of :data:`MODES`.
         record: whether everything is kept, to be had at the end.
+        stance: model of the planner, one of :data:`sandbox.simulation.STANCES`.
     """
 
     scene: Scene
@@ -63,6 +65,7 @@ class Setup:
     mode: str = "full body"
     params_name: str = "walker"
     record: bool = False
+    stance: StanceModel = "kinematic"
 
     def coordinated(self) -> Parameters:
         """The parameters in this coordination mode."""
@@ -275,7 +278,7 @@ class _Server:
         setup = self.setup
         try:
             for plant in setup.plants:
-                made = Simulation(setup.scene, setup.anatomy, plant, setup.coordinated(), setup.seed, setup.params_name)
+                made = Simulation(setup.scene, setup.anatomy, plant, setup.coordinated(), setup.seed, setup.params_name, setup.stance)
                 body = _Body(made, np.zeros(1, self.dtype))
                 made.watch = lambda row, extras, body=body: self.publish(body, row, extras)
                 if not setup.record:

@@ -117,7 +117,7 @@ class LiveView:
             plants = next(name for name, plants in PLANT_CHOICES.items() if plants == setup.plants)
             self.scene = gui.add_dropdown("scene", (self._own_name, *SCENES), initial_value=self._own_name)
             self.plant = gui.add_dropdown("plant", tuple(PLANT_CHOICES), initial_value=plants, hint="both: side by side, in lockstep")
-            self.stance = gui.add_dropdown("stance model", tuple(STANCES), hint="of the planner; others: sandbox view lo-009")
+            self.stance = gui.add_dropdown("stance model", tuple(STANCES), initial_value=setup.stance, hint="of the planner")
             self.mode = gui.add_dropdown("coordination", tuple(MODES), initial_value=setup.mode, hint="what of the upper body takes part")
             self.height = gui.add_number("height, m", setup.anatomy.height, min=HEIGHT_RANGE[0], max=HEIGHT_RANGE[1], step=0.01)
             self.mass = gui.add_number("mass, kg", setup.anatomy.mass, min=MASS_RANGE[0], max=MASS_RANGE[1], step=1.0)
@@ -202,7 +202,8 @@ class LiveView:
         check_range("seed", seed, SEED_RANGE, "")
         if mode not in MODES or plant not in PLANT_CHOICES:
             raise ValueError(f"unknown coordination {mode!r} or plant {plant!r}")
-        if str(self.stance.value) not in STANCES:
+        stance = next((name for name in STANCES if name == str(self.stance.value)), None)
+        if stance is None:
             raise ValueError(f"unknown stance model {self.stance.value!r}")
         if name == self._own_name:
             scene = self._own(int(seed))
@@ -212,7 +213,7 @@ class LiveView:
             raise ValueError(f"unknown scene {name!r}")
         old = self.engine.setup
         setup = replace(
-            old, scene=scene, seed=int(seed), mode=mode, plants=PLANT_CHOICES[plant],
+            old, scene=scene, seed=int(seed), mode=mode, plants=PLANT_CHOICES[plant], stance=stance,
             anatomy=Anatomy(float(self.mass.value), float(self.height.value), old.anatomy.sex),
         )  # fmt: skip
         for each in setup.plants:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sandbox.controllers.stance import PIVOT_TRAVEL, orbit
+from sandbox.controllers.parameters import REFERENCE, Parameters
+from sandbox.controllers.planner import GaitPlanner
+from sandbox.controllers.stance import PIVOT_TRAVEL, Rise, StanceModel, orbit, orbit_table
 from sandbox.controllers.velocity import HUMAN, VelocityProfile
+from sandbox.conventions import GRAVITY
+from sandbox.simulation import run
 
-G = 9.81
+G = GRAVITY
 TOP = 0.9
 
 
@@ -75,3 +79,50 @@ def test_bad_input() -> None:
         orbit("telescopin", HUMAN.gait(1.0), TOP)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="too long for a hip"):
         orbit("virtual-leg", HUMAN.gait(2.0), 0.5)
+
+
+# -- for the planner -----------------------------------------------------------------------------------------------------
+
+
+def test_the_table_holds_the_orbits_of_the_reference_body() -> None:
+    rise, leg = Rise("virtual-leg"), REFERENCE.leg_length
+    speeds = rise.speeds * np.sqrt(GRAVITY * leg)
+    np.testing.assert_allclose(speeds, np.linspace(0.4, 2.0, 9), rtol=1e-4)
+    made = orbit_table(leg, REFERENCE.height, speeds[[0, 4]])
+    np.testing.assert_allclose(made["virtual-leg"][0], rise.coefficients[0], atol=2e-5)
+    assert Rise("telescoping").coefficients.shape == rise.coefficients.shape == (9, 13)
+
+
+@pytest.mark.parametrize("model", ["virtual-leg", "telescoping"])
+def test_the_rise_and_its_derivatives(model: StanceModel) -> None:
+    rise, h = Rise(model), 1e-5
+    for speed in (0.1, 0.3, 0.6):
+        path = np.array([rise.at(speed, phase)[0] for phase in np.linspace(0, 1, 101)])
+        assert path.max() == pytest.approx(0.0, abs=0.004)
+        assert path[0] == pytest.approx(path[-1], abs=1e-12)
+        for phase in (0.13, 0.5, 0.9):
+            before, now, after = (rise.at(speed, phase + k * h) for k in (-1, 0, 1))
+            assert now[1] == pytest.approx((after[0] - before[0]) / (2 * h), rel=1e-5, abs=1e-9)
+            assert now[2] == pytest.approx((after[1] - before[1]) / (2 * h), rel=1e-4, abs=1e-7)
+    assert np.ptp([rise.at(0.0, phase)[0] for phase in np.linspace(0, 1, 11)]) == 0  # nobody walks
+    depths = [float(np.ptp([rise.at(v, phase)[0] for phase in np.linspace(0, 1, 101)])) for v in (0.15, 0.4, 0.6)]
+    assert depths == sorted(depths)  # longer steps sink deeper
+
+
+def test_the_kinematic_model_has_no_orbit() -> None:
+    with pytest.raises(ValueError, match="take virtual-leg or telescoping"):
+        Rise("kinematic")
+    with pytest.raises(ValueError, match="unknown stance model 'rigid'"):
+        GaitPlanner(REFERENCE, Parameters.load(), "rigid")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("model", ["virtual-leg", "telescoping"])
+def test_both_plants_walk_on_a_stance_model(model: StanceModel) -> None:
+    kinematic, physical = (run("walk", plant=plant, speed=0.8, seconds=6.0, seed=1, stance=model) for plant in ("kinematic", "bullet"))
+    for recording in (kinematic, physical):
+        assert recording.header["stance"] == model
+        assert not recording.header["fall"]["fell"]
+        assert recording.root_position[-1, 1] > 2.0
+    # the kinematic body is where the plan has it: it rises and falls as the model says, by more than the planner's own bounce
+    sink = float(np.ptp([Rise(model).at(0.8 / np.sqrt(GRAVITY * REFERENCE.leg_length), phase)[0] for phase in np.linspace(0, 1, 101)]))
+    assert np.ptp(kinematic.root_position[-240:, 2]) == pytest.approx(sink * REFERENCE.leg_length, abs=0.012)

@@ -92,7 +92,7 @@ class Compare:
                 result.subjects(),
                 result.froude,
                 about=f"{self.mass:g} kg, {self.height:g} m; {self.seconds:g} s each, seed {self.seed}; parameters {name}.",
-                missing=[*result.notes(), *result.missing_lines()],
+                missing=result.missing_lines(),
                 verdict=result.verdict(),
             )
             print(result.as_text(), file=words)

@@ -48,8 +48,8 @@ from sandbox.trajectory import Event, Trajectory
 Feet = Literal["flat", "articulated"]
 
 DT: Final = 1.0 / TICK_RATE
-SPEED_RATE: Final = (1.6, 2.6)  # [1/s] with which the speed follows the command: slower for a large change, so that
-SPEED_CHANGE: Final = 3.1  # [m/s^2] rate times change stays below this; the largest acceleration is a third of it
+SPEED_RATE: Final = (1.4, 2.2)  # [1/s] with which the speed follows the command: slower for a large change, so that
+SPEED_CHANGE: Final = 2.4  # [m/s^2] rate times change stays below this; the largest acceleration is a third of it
 STOPPED: Final = 0.06  # [m/s] below which a touchdown may be the last one
 CLOSED: Final = 0.2  # of a step, which the feet may be apart when the walker stops
 SETTLING: Final = 0.9  # [s] in which the root comes to rest over both feet

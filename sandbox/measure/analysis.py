@@ -35,6 +35,12 @@ STRAIGHT = 12.0  # [deg] that a stride may turn to count as straight
 PLACED = 0.1  # of the cycle after touchdown: the foot lies flat where it was put
 MID_SWING = (0.25, 0.8)  # of swing: where the toe is nearest to the ground
 
+# How far a planted toe base moves in the middle of stance [leg lengths]. Captured walks have 0.005 to 0.02, the same angles on
+# another person's skeleton up to 0.05.
+PLANTED, MOST_SLIDE = (0.3, 0.7), 0.028
+LEAST_SLIDES = 3  # strides
+FASTEST_WALK = 2.0  # [m/s] up to which that holds
+
 STRIDE_FIELDS: dict[str, Field] = {
     "speed_mps": Field("m/s", "speed of mid-hip over the stride"),
     "froude": Field("", "speed squared over g x leg length"),
@@ -212,16 +218,41 @@ class Analysis:
         out = list(header.get("warnings") or [])
         if header.get("speed_unknown"):
             out.append("the subject walks on a belt of unknown speed: speed and distances are unknown, give --belt-speed")
+        slide = self._slide()
+        if slide > MOST_SLIDE:
+            out.append(
+                f"planted feet move {1000 * slide * self.gait.leg:.0f} mm in the middle of stance, people's at most "
+                f"{1000 * MOST_SLIDE * self.gait.leg:.0f}: is the skeleton another subject's, or the belt's speed wrong?"
+            )
         if not self.gait.strides:
             moved = self.recording.point("mid_hip")[[0, -1], :2]
             speed = float(np.linalg.norm(moved[1] - moved[0])) / max(self.recording.duration, 1e-9)
             if speed < 2 * WALKING_SPEED:
                 out.append(f"no stride was found: the body moves {speed:.2f} m/s on average, it stands")
+            elif header.get("belt_speed_mps") and len(cycles(detect(self.recording, "zeni"))) > 2:
+                out.append(
+                    f"no stride was found by {self.detector}, though Zeni's rule finds some: is the belt's speed of "
+                    f"{header['belt_speed_mps']:g} m/s right?"
+                )
             else:
                 out.append(f"no whole stride was found in {self.recording.duration:.1f} s: give a longer clip")
         elif not self.straight:
             out.append(f"all {len(self.gait.strides)} strides turn {STRAIGHT:g} degrees or more: curves are of straight strides alone")
         return out
+
+    def _slide(self) -> float:
+        """Median distance [leg lengths] that a planted toe base moves in the middle of stance; 0 where it says nothing."""
+        recording = self.recording
+        if recording.header.get("plant") != "capture" or recording.header.get("speed_unknown") or len(self.straight) < LEAST_SLIDES:
+            return 0.0
+        if self.mean("speed_mps") > FASTEST_WALK:
+            return 0.0
+        moved = []
+        for stride in self.straight:
+            times = tuple(stride.start + share * (stride.liftoff - stride.start) for share in PLANTED)
+            first, last = self._at(f"{FEET[stride.foot]}_toe_base", times)
+            moved.append(float(np.linalg.norm(last - first)))
+        return float(np.median(moved)) / self.gait.leg
 
     # -- one stride ------------------------------------------------------------------------------------------------------
 

@@ -104,6 +104,7 @@ class Capture:
             "body": {"leg_m": self.leg, "mass_kg": self._mass(), "height_m": None},
             "fall": {"fell": False, "time_s": None, "cause": None},
             "speed_unknown": self.belt_speed is None,
+            "belt_speed_mps": self.belt_speed or None,
             "warnings": list(self.warnings),
         }
         return Recording(header, columns)

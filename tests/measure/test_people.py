@@ -90,6 +90,13 @@ def test_cadence_on_a_treadmill(belt: float | None) -> None:
 
 @pytest.mark.shared
 @needs_data
+def test_a_wrong_belt_speed_is_named() -> None:
+    analysis = Analysis.of(read_capture(SHARED / "norms/wbds01/WBDS01walkT01.c3d", belt_speed=1.2).recording())
+    assert any("is the belt's speed of 1.2 m/s right?" in warning for warning in analysis.warnings)
+
+
+@pytest.mark.shared
+@needs_data
 def test_turns_of_people() -> None:
     recording = read_capture(SHARED / "cmu/16/16_17.amc").recording()
     (quarter,) = turns(recording)
@@ -225,6 +232,17 @@ def test_standing_and_short_clips_are_named(walker: ModuleType) -> None:
         pooled([analysis])
     short = Analysis.of(captured(walker.Walker(seconds=0.9).record()))
     assert any("give a longer clip" in warning for warning in short.warnings)
+
+
+@pytest.mark.shared
+@needs_data
+def test_the_skeleton_of_another_subject_shows_in_planted_feet() -> None:
+    clip = SHARED / "cmu/35/35_01.amc"
+    own, other = (Analysis.of(read_capture(clip, skeleton=SHARED / f"cmu/{s}/{s}.asf").recording()) for s in ("35", "32"))
+    assert not any("planted feet" in warning for warning in own.warnings)
+    assert any("planted feet move" in warning and "another subject's" in warning for warning in other.warnings)
+    for analysis in (*subject("35", "height"), *subject("16", "height"), *subject("39", "height")):
+        assert not any("planted feet" in warning for warning in analysis.warnings)
 
 
 # -- scores ------------------------------------------------------------------------------------------------------------------

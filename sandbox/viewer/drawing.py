@@ -185,6 +185,7 @@ class Figure:
         self._batches: list[_Batch] = []
         self._joints = self._joint_places()
         self._landings: list[tuple[int, Array, Array]] = []
+        self.origin = np.zeros(3)
         self.margin: float | None = None  # of stability, in the frame shown last [m]
         self.violations: list[str] = []
         self.shown = {name: shown and (self.opacity == 1.0 or name == "body") for name, shown in LAYERS.items()}
@@ -341,8 +342,13 @@ class Figure:
         for handle in self.handles.get(name, ()):
             handle.visible = shown
 
-    def show(self, frame: Any) -> None:
-        """Bring everything to one frame (a record of :func:`sandbox.viewer.frame.frame_dtype`)."""
+    def show(self, frame: Any, origin: Array | None = None) -> None:
+        """Bring everything to one frame (a record of :func:`sandbox.viewer.frame.frame_dtype`).
+
+        ``origin`` (3,) is the place in the world at which the figure's own frame is: what is drawn is drawn from there.
+        """
+        if origin is not None:
+            self.origin = np.array(origin)
         points = np.asarray(frame["points"])
         if not is_there(points):
             return
@@ -371,6 +377,10 @@ class Figure:
         self.handles.clear()
         self._batches.clear()
 
+    def _at(self, places: Array) -> NDArray[np.float32]:
+        """Places (..., 3) of the world as they are drawn."""
+        return np.asarray(places - self.origin, dtype=np.float32)
+
     def _show_body(self, points: Array) -> None:
         parts = self._parts(points)
         starts, ends, sideways = (np.stack([getattr(part, name)[0] for part in parts]) for name in ("start", "end", "lateral"))
@@ -378,12 +388,12 @@ class Figure:
         both = np.stack((starts, ends), axis=1)
         for batch in self._batches:
             positions = both[batch.parts].reshape(-1, 3) if batch.ends else starts[batch.parts]
-            batch.handle.batched_positions = positions.astype(np.float32)
+            batch.handle.batched_positions = self._at(positions)
             if batch.turned:
                 batch.handle.batched_wxyzs = np.repeat(turns[batch.parts], 2, axis=0) if batch.ends else turns[batch.parts]
 
     def _show_markers(self, frame: Any, points: Array) -> None:
-        self._markers.batched_positions = points.astype(np.float32)
+        self._markers.batched_positions = self._at(points)
         colours = self._marker_colours.copy()
         for foot, side in enumerate(FEET):
             touching = [name for name, states in TOUCHING.items() if int(frame["contact"][foot]) in states]
@@ -394,10 +404,10 @@ class Figure:
 
     def _show_plan(self, frame: Any) -> None:
         there = is_there(frame["foothold"])
-        self._foothold.points = self._print(frame) if there else np.full((12, 2, 3), BURIED, dtype=np.float32)
+        self._foothold.points = self._at(self._print(frame) if there else np.full((12, 2, 3), BURIED))
         path = np.asarray(frame["path"])
         lines = np.stack((path[:-1], path[1:]), axis=1) if is_there(path) else np.full((15, 2, 3), BURIED)
-        self._path.points = lines.astype(np.float32)
+        self._path.points = self._at(lines)
         number = int(frame["landed"])
         if number and is_there(frame["planned"]) and is_there(frame["actual"]):
             if any(known > number for known, _, _ in self._landings):
@@ -411,9 +421,9 @@ class Figure:
             places = np.tile(np.array([0, 0, BURIED]), (STEPS_KEPT, 1))
             for k, landing in enumerate(self._landings):
                 places[k] = landing[which] + np.array([0, 0, LIFT * (1 + which)])
-            handle.batched_positions = places.astype(np.float32)
+            handle.batched_positions = self._at(places)
 
-    def _print(self, frame: Any) -> NDArray[np.float32]:
+    def _print(self, frame: Any) -> Array:
         """Outline of a foot at the planned foothold, which is where its ankle is to be."""
         yaw = float(frame["foothold_yaw"]) if is_there(frame["foothold_yaw"]) else float(frame["heading"])
         along, right = np.array([-math.sin(yaw), math.cos(yaw), 0.0]), np.array([math.cos(yaw), math.sin(yaw), 0.0])
@@ -421,7 +431,7 @@ class Figure:
         outline = [(a, w) for a, w in shape] + [(a, -w) for a, w in reversed(shape)]
         half = 0.04
         corners = np.array([self.scale * (a * along + w * half * right) for a, w in outline]) + np.asarray(frame["foothold"]) + [0, 0, LIFT]
-        return np.stack((corners, np.roll(corners, -1, axis=0)), axis=1).astype(np.float32)
+        return np.stack((corners, np.roll(corners, -1, axis=0)), axis=1)
 
     def _show_forces(self, frame: Any) -> None:
         arrows = np.full((2, 2, 3), BURIED)
@@ -432,8 +442,8 @@ class Figure:
             if is_there(force) and is_there(at) and force[2] > SHOWN_FORCE * self.weight:
                 arrows[foot] = at, at + FORCE_LENGTH * self.scale / self.weight * force
                 places[foot] = at + np.array([0, 0, LIFT])
-        self._arrows.points = arrows.astype(np.float32)
-        self._pressure.batched_positions = places.astype(np.float32)
+        self._arrows.points = self._at(arrows)
+        self._pressure.batched_positions = self._at(places)
 
     def _show_balance(self, frame: Any, at: Mapping[str, Array]) -> None:
         """Support polygon, centre of mass, XCoM and its margin."""
@@ -444,22 +454,22 @@ class Figure:
             level = self.ground.height(polygon) + self._box_height(polygon) + LIFT
             ring = np.column_stack((polygon, level))
             edges[: len(ring)] = np.stack((ring, np.roll(ring, -1, axis=0)), axis=1)[:EDGES]
-        self._support.points = edges.astype(np.float32)
+        self._support.points = self._at(edges)
         com = np.asarray(frame["com"])
         if is_there(com):
             below = np.array([com[0], com[1], float(self.ground.height(com)) + LIFT])
-            self._com.batched_positions = np.stack((com, below)).astype(np.float32)
-            self._plumb.points = np.stack((com, below))[None].astype(np.float32)
+            self._com.batched_positions = self._at(np.stack((com, below)))
+            self._plumb.points = self._at(np.stack((com, below))[None])
         xcom = np.asarray(frame["xcom"])
         self.margin = None
         line = np.full((1, 2, 3), BURIED)
         if is_there(xcom):
-            self._xcom.batched_positions = (xcom + np.array([0, 0, 2 * LIFT]))[None].astype(np.float32)
+            self._xcom.batched_positions = self._at((xcom + np.array([0, 0, 2 * LIFT]))[None])
             self.margin = support_margin(xcom[:2], polygon)
             if self.margin is not None:
                 near = _nearest_edge_point(xcom[:2], polygon)
                 line[0] = [*xcom[:2], xcom[2] + 3 * LIFT], [*near, xcom[2] + 3 * LIFT]
-        self._margin_line.points = line.astype(np.float32)
+        self._margin_line.points = self._at(line)
         if self.margin is not None:
             self._margin_line.colors = np.array(lit(OUTSIDE_COLOUR if self.margin < 0 else MARGIN_COLOUR), dtype=np.uint8)
 
@@ -477,7 +487,7 @@ class Figure:
             used = np.abs(np.asarray(frame["tau"])) / self._limits
             shares = np.array([used[which].max() for *_, which in self._joints])
             loaded = (shares > SHOWN_TORQUE)[:, None]
-            self._torques.batched_positions = np.where(loaded, places, [0, 0, BURIED]).astype(np.float32)
+            self._torques.batched_positions = self._at(np.where(loaded, places, [0, 0, BURIED]))
             self._torques.batched_colors = np.array([_heat(share) for share in shares], dtype=np.uint8)
         q = np.asarray(frame["q"])
         slack = 1e-6
@@ -491,7 +501,7 @@ class Figure:
         if self.shown["envelope violations"]:
             marks = np.array([uneasy[which].any() for *_, which in self._joints])
             worst = np.array([outer[which].any() for *_, which in self._joints])
-            self._envelope.batched_positions = np.where(marks[:, None], places, [0, 0, BURIED]).astype(np.float32)
+            self._envelope.batched_positions = self._at(np.where(marks[:, None], places, [0, 0, BURIED]))
             self._envelope.batched_colors = np.array([lit(GUARD_COLOUR if w else COMFORT_COLOUR) for w in worst], dtype=np.uint8)
 
 
@@ -518,43 +528,54 @@ def _nearest_edge_point(point: Array, polygon: Array) -> Array:
 class Cameraman:
     """What everybody looks at. The camera is the viewer's own, to be turned and moved: the world goes past it instead.
 
+    The ground moves by the pose of its frame, which a browser takes over at once. The bodies are drawn where everybody looks, from
+    :attr:`origin`, and not as far from there as the ground has gone: a browser that is slow with meshes would lose them from sight.
+
     Args:
         server: viser's.
-        root: frame that holds the world.
+        root: frame that holds the ground.
+        bodies: frame that holds the bodies.
         scale: of the body.
+
+    Attributes:
+        origin: place in the world (3,) that everybody looks at.
     """
 
     server: Any
     root: str
+    bodies: str
     scale: float
     follows: bool = True
-    _bodies: list[tuple[Any, float]] = field(default_factory=list)
+    origin: Array = field(default_factory=lambda: np.zeros(3))
+    _beside: list[tuple[Any, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._world = self.server.scene.add_frame(self.root, show_axes=False)
+        self._turned = self.server.scene.add_frame(self.bodies, show_axes=False)
         self._looks = "side"
         self._set(self.server.initial_camera)
 
     def clear(self) -> None:
         """Forget the bodies."""
-        self._bodies.clear()
+        self._beside.clear()
 
     def add_body(self, root: str, beside: float) -> None:
         """Make the frame of a body, which is drawn so far [m] on the right of the first one, whichever way they face."""
-        self._bodies.append((self.server.scene.add_frame(root, show_axes=False, position=(beside, 0.0, 0.0)), beside))
+        self._beside.append((self.server.scene.add_frame(root, show_axes=False, position=(beside, 0.0, 0.0)), beside))
         self._set(self.server.initial_camera)
 
     def follow(self, place: Array, heading: float) -> None:
-        """The first body is at ``place`` (3,) on the ground and faces ``heading`` [rad]."""
+        """The first body is at ``place`` (3,) on the ground and faces ``heading`` [rad]; call before the bodies are drawn."""
         c, s = math.cos(heading), math.sin(heading)
-        for frame, beside in self._bodies[1:]:
+        for frame, beside in self._beside[1:]:
             if beside:
                 frame.position = (c * beside, s * beside, 0.0)
         if not self.follows:
             return
-        middle = sum(beside for _, beside in self._bodies) / max(1, len(self._bodies))
+        middle = sum(beside for _, beside in self._beside) / max(1, len(self._beside))
         x, y = place[0] + c * middle, place[1] + s * middle
-        self._world.wxyz = (math.cos(heading / 2), 0.0, 0.0, -math.sin(heading / 2))
+        self.origin = np.array([x, y, place[2]])
+        self._world.wxyz = self._turned.wxyz = (math.cos(heading / 2), 0.0, 0.0, -math.sin(heading / 2))
         self._world.position = (-c * x - s * y, s * x - c * y, -place[2])
 
     def look_from(self, where: str) -> None:
@@ -568,7 +589,7 @@ class Cameraman:
         self._set(self.server.initial_camera)
 
     def _set(self, camera: Any) -> None:
-        s = self.scale * (1.0 + 0.35 * any(beside for _, beside in self._bodies))
+        s = self.scale * (1.0 + 0.35 * any(beside for _, beside in self._beside))
         camera.fov = math.radians(32)
         camera.position = tuple(s * x for x in _STANDS[self._looks])
         camera.look_at = (0.0, 0.0, 0.85 * self.scale)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sandbox.recording import Recording
 from sandbox.report.shapes import ball, lit
 from sandbox.viewer.drawing import BURIED
-from sandbox.viewer.live import ROOT
+from sandbox.viewer.live import BODIES
 from sandbox.viewer.player import Player
 
 Array = NDArray[np.float64]
@@ -157,7 +157,7 @@ class ExperimentView(Player):
 
         def spheres(name: str, radius: float, colour: str, opacity: float) -> Any:
             return scene.add_batched_meshes_simple(
-                f"{ROOT}/0/{name}",
+                f"{BODIES}/0/{name}",
                 vertices,
                 faces,
                 batched_wxyzs=np.tile(np.array([1.0, 0, 0, 0], dtype=np.float32), (count, 1)),
@@ -171,7 +171,7 @@ class ExperimentView(Player):
 
         requested, solved = spheres("requested", 0.035, REQUESTED_COLOUR, 0.6), spheres("solved", 0.02, SOLVED_COLOUR, 1.0)
         lines = scene.add_line_segments(
-            f"{ROOT}/0/miss", np.full((count, 2, 3), BURIED, dtype=np.float32), np.array(lit(REQUESTED_COLOUR), dtype=np.uint8),
+            f"{BODIES}/0/miss", np.full((count, 2, 3), BURIED, dtype=np.float32), np.array(lit(REQUESTED_COLOUR), dtype=np.uint8),
             thickness=3.0, thickness_units="screen",
         )  # fmt: skip
         self._pair = requested, solved, lines
@@ -185,10 +185,11 @@ class ExperimentView(Player):
         asked, got = self.shown.requested, self.shown.solved
         assert asked is not None
         assert got is not None
+        wish, place = ((each[row] - self.camera.origin).astype(np.float32) for each in (asked, got))
         with self.server.atomic():
-            requested.batched_positions = asked[row].astype(np.float32)
-            solved.batched_positions = got[row].astype(np.float32)
-            lines.points = np.stack((asked[row], got[row]), axis=1).astype(np.float32)
+            requested.batched_positions = wish
+            solved.batched_positions = place
+            lines.points = np.stack((wish, place), axis=1)
 
     def _words(self, frame: Any) -> list[str]:  # noqa: ARG002
         lines = []

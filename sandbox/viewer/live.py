@@ -27,7 +27,7 @@ UPDATES = 30.0  # scene updates a second
 ROLLS = 6.0  # plot updates a second
 SIDE_BY_SIDE = 1.3  # [m] from one body to the next
 PUSH_RANGE = (0.0, 60.0)  # [N s]
-ROOT = "/world"
+ROOT, BODIES = "/world", "/bodies"  # frames of the ground and of the bodies
 PLANT_CHOICES = {"bullet": ("bullet",), "kinematic": ("kinematic",), "both": ("bullet", "kinematic")}
 
 
@@ -90,7 +90,7 @@ class LiveView:
         self.figures: list[Figure] = []
         self.histories: list[History] = []
         self._ground: Any = None
-        self.camera = Cameraman(self.server, ROOT, setup.anatomy.height / 1.74)
+        self.camera = Cameraman(self.server, ROOT, BODIES, setup.anatomy.height / 1.74)
         self._controls(setup)
         self._stage()
 
@@ -243,7 +243,7 @@ class LiveView:
         self.figures, self.histories = [], []
         self.camera.clear()
         for k, plant in enumerate(setup.plants):
-            root = f"{ROOT}/{plant}"
+            root = f"{BODIES}/{plant}"
             self.camera.add_body(root, k * SIDE_BY_SIDE)
             if len(setup.plants) > 1:
                 self.server.scene.add_label(f"{root}/name", plant, position=(0.0, -0.5, 0.1))
@@ -263,25 +263,23 @@ class LiveView:
         """Bring the page up to what has been simulated; whether anything moved."""
         with self._lock:
             self.engine.poll()
-            moved = False
+            news = [self.engine.rows(k) for k in range(len(self.figures))]
+            moved = any(len(rows) for rows in news)
             with self.server.atomic():
-                for k, figure in enumerate(self.figures):
-                    rows = self.engine.rows(k)
-                    if not len(rows):
-                        continue
-                    if int(rows[-1]["epoch"]) != self._epoch and k == 0:
-                        self._epoch = int(rows[-1]["epoch"])
-                        for each in self.figures:
-                            each.reset()
+                if news and len(news[0]):
+                    self._last = last = news[0][-1]
+                    if int(last["epoch"]) != self._epoch:
+                        self._epoch = int(last["epoch"])
                         self._landed = [0] * len(self.figures)
-                    self.histories[k].add(rows)
-                    figure.show(rows[-1])
-                    if k == 0:
-                        self._last = rows[-1]
-                        hip = rows[-1]["points"][0]
-                        slope = math.tan(self.engine.setup.scene.terrain.slope)
-                        self.camera.follow(np.array([hip[0], hip[1], slope * hip[1]]), float(rows[-1]["heading"]))
-                    moved = True
+                        for figure in self.figures:
+                            figure.reset()
+                    hip = last["points"][0]
+                    slope = math.tan(self.engine.setup.scene.terrain.slope)
+                    self.camera.follow(np.array([hip[0], hip[1], slope * hip[1]]), float(last["heading"]))
+                for figure, history, rows in zip(self.figures, self.histories, news, strict=True):
+                    if len(rows):
+                        history.add(rows)
+                        figure.show(rows[-1], self.camera.origin)
             self.updates += moved
             return moved
 

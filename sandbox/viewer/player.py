@@ -17,8 +17,8 @@ from sandbox.recording import Recording
 from sandbox.report.scene import check_drawable, ground_of
 from sandbox.state import FEET, ContactState
 from sandbox.viewer.drawing import LAYERS, Cameraman, Figure, add_ground, open_server
-from sandbox.viewer.frame import Frames, frames_of, is_there
-from sandbox.viewer.live import ROLLS, ROOT, SIDE_BY_SIDE, UPDATES, close_server
+from sandbox.viewer.frame import Frames, frames_of
+from sandbox.viewer.live import BODIES, ROLLS, ROOT, SIDE_BY_SIDE, UPDATES, close_server
 from sandbox.viewer.plots import SPAN, Plots, last_stride
 
 GHOST_OPACITY = 0.35
@@ -68,7 +68,7 @@ class Player:
         self.films: list[_Film] = []
         self._place: Any = None
         body = recordings[0].header["body"]
-        self.camera = Cameraman(self.server, ROOT, float(body["height_m"]) / 1.74)
+        self.camera = Cameraman(self.server, ROOT, BODIES, float(body["height_m"]) / 1.74)
         self.start, self.end = 0.0, 1.0
         self.time = 0.0
         self.playing = True
@@ -102,7 +102,7 @@ class Player:
         self.films = []
         self.camera.clear()
         for k, recording in enumerate(recordings):
-            root = f"{ROOT}/{k}"
+            root = f"{BODIES}/{k}"
             self.camera.add_body(root, k * SIDE_BY_SIDE if self._together == "side" else 0.0)
             opacity = GHOST_OPACITY if k and self._together == "ghost" else 1.0
             figure = Figure(scene, root, recording.header, ground_of(recording), opacity)
@@ -198,14 +198,14 @@ class Player:
         self._draw()
 
     def _draw(self) -> None:
+        frames = [film.frames[self.row(film)] for film in self.films]
+        first = self.films[0].figure
+        hip = frames[0]["points"][first.points.index("mid_hip")]
+        heading = float(frames[0]["heading"])
         with self.server.atomic():
-            for k, film in enumerate(self.films):
-                frame = film.frames[self.row(film)]
-                film.figure.show(frame)
-                if k == 0:
-                    hip = frame["points"][film.figure.points.index("mid_hip")]
-                    place = np.array([hip[0], hip[1], film.figure.ground.rise * hip[1]])
-                    self.camera.follow(place, float(frame["heading"]) if is_there(frame["heading"]) else 0.0)
+            self.camera.follow(np.array([hip[0], hip[1], first.ground.rise * hip[1]]), heading if math.isfinite(heading) else 0.0)
+            for film, frame in zip(self.films, frames, strict=True):
+                film.figure.show(frame, self.camera.origin)
 
     def measure(self) -> None:
         """Plots and words."""

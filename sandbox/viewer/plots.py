@@ -125,7 +125,7 @@ class Plots:
     def __init__(self, gui: Any, weight: float) -> None:
         from viser import uplot
 
-        self._weight = weight
+        self._weight, self._strides = weight, 0
         axes = tuple(uplot.Axis(size=size, font="11px sans-serif", stroke=FAINT) for size in (26.0, 40.0))
         legend = uplot.Legend(show=False)
         empty = np.zeros(2)
@@ -176,7 +176,10 @@ class Plots:
 
     def stride(self, stride: Stride) -> None:
         """Angles over people's, and the table."""
+        self._strides += 1
         for name, (x, high, low) in self._bands.items():
+            # The plot draws its axes anew only when the span of x has changed.
+            x = x + np.where(np.arange(SAMPLES) == SAMPLES - 1, 1e-4 * (self._strides % 2), 0.0)
             left, right = (np.full(SAMPLES, np.nan) if curve is None else curve for curve in stride.curves[name])
             self._angles[name].data = (x, high, low, left, right)
         if stride.figures:

@@ -77,7 +77,7 @@ def test_markers_are_where_the_simulation_put_the_points() -> None:
     for _ in range(60):
         time.sleep(0.05)
         if view.update():
-            frames = [np.array(figure._markers.batched_positions, dtype=float) for figure in view.figures]
+            frames = [figure._markers.batched_positions + view.camera.origin for figure in view.figures]
             seen.append((view.simulated, frames))
     recordings = view.finish()
     assert [recording.header["plant"] for recording in recordings] == ["bullet", "kinematic"]

@@ -38,8 +38,13 @@ def player(walk: Recording) -> Iterator[Player]:
     player.close()
 
 
-def shown(handle: Any) -> np.ndarray:
-    return np.asarray(handle.batched_positions, dtype=float)
+def shown(player: Player, handle: Any) -> np.ndarray:
+    """Where in the world a batch is drawn: its frame is at the place that everybody looks at."""
+    return np.asarray(handle.batched_positions, dtype=float) + player.camera.origin
+
+
+def lines(player: Player, handle: Any) -> np.ndarray:
+    return np.asarray(handle.points, dtype=float) + player.camera.origin
 
 
 @pytest.mark.parametrize("time", [0.5, 1.234, 3.0, 4.567, 6.0])
@@ -47,13 +52,35 @@ def test_markers_are_where_the_points_were(player: Player, walk: Recording, time
     player.seek(time)
     row = int(np.searchsorted(walk.time, time - 1e-9))
     figure = player.films[0].figure
-    assert np.abs(shown(figure._markers) - walk.points[row]).max() < MM
-    assert np.abs(shown(figure._com)[0] - walk.com[row]).max() < MM
-    assert np.abs(shown(figure._xcom)[0, :2] - walk.xcom[row, :2]).max() < MM
+    assert np.abs(shown(player, figure._markers) - walk.points[row]).max() < MM
+    assert np.abs(shown(player, figure._com)[0] - walk.com[row]).max() < MM
+    assert np.abs(shown(player, figure._xcom)[0, :2] - walk.xcom[row, :2]).max() < MM
     # the drawn thighs begin at the hips, and the drawn shanks end at the ankles
-    drawn = np.concatenate([shown(batch.handle) for batch in figure._batches if batch.ends])
+    drawn = np.concatenate([shown(player, batch.handle) for batch in figure._batches if batch.ends])
     for name in ("left_hip", "right_hip", "left_knee", "right_knee", "left_ankle", "right_ankle"):
         assert np.linalg.norm(drawn - walk.point(name)[row], axis=1).min() < MM, name
+
+
+def test_the_world_goes_past_the_camera(player: Player, walk: Recording) -> None:
+    """What is drawn from where everybody looks stands on the ground where it stood: both frames turn and move together."""
+    for time in (1.0, 4.0, 6.0):
+        player.seek(time)
+        world, bodies = (player.server.scene.get_handle_by_name(name) for name in ("/world", "/bodies"))
+        w, _, _, z = world.wxyz
+        assert bodies.wxyz == pytest.approx(world.wxyz)
+        assert tuple(bodies.position) == (0.0, 0.0, 0.0)
+        turn = np.array([[w * w - z * z, -2 * w * z, 0], [2 * w * z, w * w - z * z, 0], [0, 0, 1]])
+        assert turn @ player.camera.origin + world.position == pytest.approx(np.zeros(3), abs=1e-9)
+        row = player.row(player.films[0])
+        assert np.hypot(*(player.camera.origin - walk.point("mid_hip")[row])[:2]) < 1e-9
+        forward = turn @ np.array([-np.sin(walk.heading[row]), np.cos(walk.heading[row]), 0.0])
+        assert forward == pytest.approx([0.0, 1.0, 0.0], abs=1e-9), "it always walks the same way across the picture"
+    player.camera.look_from("free")
+    stood = tuple(player.server.scene.get_handle_by_name("/world").position)
+    player.seek(2.0)
+    assert tuple(player.server.scene.get_handle_by_name("/world").position) == stood
+    assert np.abs(shown(player, player.films[0].figure._markers) - walk.points[player.row(player.films[0])]).max() < MM
+    player.camera.look_from("side")
 
 
 def test_forces_are_arrows_from_the_pressure(player: Player, walk: Recording) -> None:
@@ -61,7 +88,7 @@ def test_forces_are_arrows_from_the_pressure(player: Player, walk: Recording) ->
     seen = 0
     for row in range(100, len(walk), 41):
         player.seek(float(walk.time[row]))
-        arrows = np.asarray(player.films[0].figure._arrows.points, dtype=float)
+        arrows = lines(player, player.films[0].figure._arrows)
         for foot in range(2):
             force = walk.ground_force[row, foot]
             if force[2] > 0.05 * weight:
@@ -80,7 +107,7 @@ def test_support_polygon_and_margin(player: Player, walk: Recording) -> None:
     figure = player.films[0].figure
     at = {name: walk.points[row, k] for k, name in enumerate(walk.header["point_names"])}
     polygon = support_polygon(contact_corners(at, walk.contact_state[row], walk.header["body"]["foot_half_width_m"]))
-    edges = np.asarray(figure._support.points, dtype=float)
+    edges = lines(player, figure._support)
     drawn = edges[edges[:, 0, 2] > BURIED / 2]
     assert len(drawn) == len(polygon) >= 4
     assert np.abs(np.sort(drawn[:, 0, :2], axis=0) - np.sort(polygon, axis=0)).max() < MM
@@ -136,7 +163,7 @@ def test_torques_and_envelopes(player: Player, walk: Recording) -> None:
     share = np.abs(walk.tau[row]) / limits
     places = [walk.header["joint_names"][k] for *_, which in figure._joints for k in which]
     assert set(places) == set(walk.header["joint_names"]), "every joint is drawn somewhere"
-    colours, places = np.asarray(figure._torques.batched_colors), shown(figure._torques)
+    colours, places = np.asarray(figure._torques.batched_colors), shown(player, figure._torques)
     for (*_, which), colour, place in zip(figure._joints, colours, places, strict=True):
         most = share[which].max()
         assert (place[2] > 0) == (most > SHOWN_TORQUE), "joints that do nothing are left out"
@@ -198,9 +225,9 @@ def test_two_recordings(walk: Recording) -> None:
         assert (len(second.handles) > 1) == overlays
         assert player.films[0].figure.opacity == 1.0
         assert (second.opacity < 1) == (together == "ghost")
-        first, other = (np.concatenate([shown(b.handle) for b in film.figure._batches]) for film in player.films)
+        first, other = (np.concatenate([shown(player, b.handle) for b in film.figure._batches]) for film in player.films)
         assert np.abs(other - first - [0.0, 0.1, 0.0]).max() < MM
-        assert np.hypot(*player.server.scene.get_handle_by_name("/world/1").position[:2]) == pytest.approx(offset)
+        assert np.hypot(*player.server.scene.get_handle_by_name("/bodies/1").position[:2]) == pytest.approx(offset)
         player.close()
 
 
@@ -209,7 +236,7 @@ def test_points_alone_are_played(walk: Recording) -> None:
     player = Player([bare], ["capture.npz"], "side", "127.0.0.1", 8300)
     player.seek(1.0)
     player.measure()
-    assert np.abs(shown(player.films[0].figure._markers) - walk.points[player.row(player.films[0])]).max() < MM
+    assert np.abs(shown(player, player.films[0].figure._markers) - walk.points[player.row(player.films[0])]).max() < MM
     player.close()
 
 

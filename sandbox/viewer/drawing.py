@@ -107,7 +107,7 @@ def open_server(host: str = HOST, port: int = PORT) -> Any:
     return server
 
 
-def add_ground(scene: Any, root: str, ground: Ground, far: float = 200.0) -> None:
+def add_ground(scene: Any, root: str, ground: Ground, far: float = 100.0) -> None:
     """Grid of 0.5 and 1 m, boxes, distance marks along +Y, under the frame ``root``."""
     tilt = wxyz(quaternion_about(np.array([1.0, 0.0, 0.0]), math.atan(ground.rise)))
     scene.add_grid(

@@ -89,6 +89,7 @@ class LiveView:
         self._last: Any = None
         self.figures: list[Figure] = []
         self.histories: list[History] = []
+        self._names: list[Any] = []
         self._ground: Any = None
         self.camera = Cameraman(self.server, ROOT, BODIES, setup.anatomy.height / 1.74)
         self._controls(setup)
@@ -240,13 +241,13 @@ class LiveView:
             self._ground.remove()
         self._ground = self.server.scene.add_frame(f"{ROOT}/place", show_axes=False)
         add_ground(self.server.scene, f"{ROOT}/place", ground)
-        self.figures, self.histories = [], []
+        self.figures, self.histories, self._names = [], [], []
         self.camera.clear()
         for k, plant in enumerate(setup.plants):
             root = f"{BODIES}/{plant}"
             self.camera.add_body(root, k * SIDE_BY_SIDE)
             if len(setup.plants) > 1:
-                self.server.scene.add_label(f"{root}/name", plant, position=(0.0, -0.5, 0.1))
+                self._names.append(self.server.scene.add_label(f"{root}/name", plant))
             self.figures.append(Figure(self.server.scene, root, header, ground))
             self.histories.append(History())
         for figure in self.figures:
@@ -280,6 +281,10 @@ class LiveView:
                     if len(rows):
                         history.add(rows)
                         figure.show(rows[-1], self.camera.origin)
+                for name, rows in zip(self._names, news, strict=False):
+                    if len(rows):
+                        above = rows[-1]["points"][0] - self.camera.origin
+                        name.position = (float(above[0]), float(above[1]), float(rows[-1]["points"][:, 2].max()) + 0.25)
             self.updates += moved
             return moved
 

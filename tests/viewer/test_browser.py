@@ -114,7 +114,7 @@ def test_the_live_view(tmp_path: Path) -> None:
 
 
 def test_both_bodies_side_by_side(tmp_path: Path) -> None:
-    with view("turn", "--plant", "both", "--port", "8440") as (address, _), browser(address, tmp_path / "profile") as page:
+    with view("walk", "--plant", "both", "--port", "8440") as (address, _), browser(address, tmp_path / "profile") as page:
         wait_until(lambda: "of real time" in text(page), 120)
         assert moving(page)
         wait_until(lambda: float(re.search(r"([\d.]+) s, ", text(page))[1]) > 6.0, 60)

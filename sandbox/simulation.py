@@ -40,6 +40,8 @@ def make_plant(name: str, anatomy: Anatomy, terrain: Terrain) -> Plant:
     raise ValueError(f"unknown plant {name!r}{nearest(name, PLANTS)}")
 
 
+CONTINUOUS = "continuous"  # walks without the planner, and so is no plant of it
+
 STANCES: dict[StanceModel, str] = {
     "kinematic": "the body rises and falls as a cosine; its pressure travels along the foot",
     "virtual-leg": "it rises and falls over a rigid leg",
@@ -266,7 +268,7 @@ def run(
 
     Args:
         scene: a name (see ``sandbox list``), a TOML file, or a :class:`Scene`, for which speed, heading_rate and seconds are ignored.
-        plant: ``bullet`` or ``kinematic``.
+        plant: ``bullet``, ``kinematic``, or ``continuous``: no plant of the planner, but the kinematic study's own walker.
         speed, heading_rate, seconds: of a named scene [m/s], [rad/s], [s]; the scene's own by default.
         seed: of the perturbed start, and of what the scene draws; the scene's own, mostly 0, by default.
         anatomy, parameters: of the walker; the scene's own body, or the shipped ones, by default.
@@ -281,6 +283,8 @@ def run(
         o = options or Options(speed=speed, heading_rate=heading_rate, seconds=seconds, seed=seed)
         scene = build(scene, o)
         seed = scene.seed
+    if plant == CONTINUOUS:
+        return walk_continuously(scene, anatomy, stance, progress)
     simulation = Simulation(scene, anatomy, plant, parameters, scene.seed if seed is None else seed, params_name, stance)
     simulation.plant.timed = True
     ticks = round(scene.seconds / simulation.plant.dt)
@@ -298,6 +302,49 @@ def run(
     finally:
         recording = simulation.recording()
         simulation.close()
+    if interrupted:
+        recording.header["interrupted"] = True
+    return recording
+
+
+def check_continuous(scene: Scene) -> None:
+    """Raise ValueError where the continuous walker cannot do what a scene asks: it walks straight ahead on level ground, undisturbed."""
+    asks = {
+        "turns": any(command.heading_rate for command in scene.commands),
+        "slopes": scene.terrain.slope != 0,
+        "obstacles": bool(scene.terrain.boxes),
+        "pushes": bool(scene.pushes),
+    }
+    for what, there in asks.items():
+        if there:
+            raise ValueError(f"the continuous walker knows no {what}: take the bullet plant, or scene walk, stand or start-stop")
+
+
+def walk_continuously(
+    scene: Scene, anatomy: Anatomy | None = None, stance: StanceModel = "kinematic", progress: Callable[[float], None] | None = None
+) -> Recording:
+    """The walker of the kinematic study (:mod:`sandbox.plants.continuous`) under the speed commands of a scene.
+
+    It has no start to perturb, no parameters and no forces; speeds above 0 are clamped to 0.4-2.0 m/s.
+
+    Raises:
+        ValueError: a scene with turns, slopes, obstacles or pushes.
+    """
+    from sandbox.plants.continuous import ContinuousWalker, Plan, film
+
+    check_continuous(scene)
+    cpu = time.process_time()
+    walker = ContinuousWalker(Plan(root=stance), anatomy or scene.anatomy or Anatomy())
+    walk, interrupted = [], False
+    try:
+        while walker.time < scene.seconds - 1e-9:
+            walk.append(walker.tick(scene.command_at(walker.time).speed))
+            if progress is not None and walker.ticks % 12 == 0:
+                progress(walker.time)
+    except KeyboardInterrupt:
+        interrupted = True
+    recording = film(walker, walk, scene.name)
+    recording.header["cpu"] = {"total_s": time.process_time() - cpu, "engine_s": 0.0}
     if interrupted:
         recording.header["interrupted"] = True
     return recording

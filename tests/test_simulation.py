@@ -353,3 +353,21 @@ def test_a_push_at_any_time_is_recorded_and_forgotten_by_a_reset() -> None:
     simulation.reset()
     assert simulation.pushes == []
     simulation.close()
+
+
+def test_the_continuous_walker_does_a_scene_by_itself() -> None:
+    recording = run("start-stop", plant="continuous", speed=1.0, seconds=14.0, anatomy=Anatomy(height=1.6))
+    assert recording.header["body"]["height_m"] == 1.6
+    assert recording.header["stance"] == "kinematic"
+    assert recording.command[:, 0].max() == 1.0
+    assert recording.command[-1, 0] == 0.0
+    speed = recording.root_velocity[:, 1]
+    assert speed.max() == pytest.approx(1.0, rel=0.01)
+    assert abs(speed[0]) < 1e-6 > abs(speed[-1])
+    assert len(recording) == 14 * 120
+
+
+@pytest.mark.parametrize(("scene", "word"), [("turn", "turns"), ("slope", "slopes"), ("bumps", "obstacles"), ("push", "pushes")])
+def test_what_the_continuous_walker_cannot_do_is_said_first(scene: str, word: str) -> None:
+    with pytest.raises(ValueError, match=f"knows no {word}: take the bullet plant"):
+        run(scene, plant="continuous")

@@ -53,7 +53,10 @@ class Run:
     scene: Annotated[
         tyro.conf.Positional[str], option("SCENE", "what to do: a name of `sandbox list`, or a scene file (sandbox new-scene)")
     ]
-    plant: Annotated[Literal["bullet", "kinematic"], tyro.conf.arg(help="physics, or the plan itself with pinned stance feet")] = "bullet"
+    plant: Annotated[
+        Literal["bullet", "kinematic", "continuous"],
+        tyro.conf.arg(help="physics; the plan itself with pinned stance feet; or the kinematic study's own walker, straight ahead"),
+    ] = "bullet"
     stance: Annotated[
         Literal["kinematic", "virtual-leg", "telescoping"], tyro.conf.arg(help="how the planner has the body carried over its stance foot")
     ] = "kinematic"
@@ -93,6 +96,10 @@ class Run:
                 self.scene, given, seconds=self.seconds, seed=self.seed, friction=self.friction,
                 mass=self.mass, height=self.height, sex=self.sex, plant=self.plant,
             )  # fmt: skip
+            if self.plant == "continuous":
+                from sandbox.simulation import check_continuous
+
+                check_continuous(scene)
             parameters, name = read_parameters(self.params, self.changes)
             outputs = check_outputs(record=self.record, json=self.json, picture=self.picture, replay=self.replay, video=self.video)
         with results(self.json) as (out, words):

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Final, Literal, NamedTuple, get_args
@@ -164,24 +164,41 @@ def rolls() -> tuple[Roll, ...]:
 
 
 @lru_cache(maxsize=4096)
-def roll_at(speed: float) -> Roll:
-    """Between the rows of :func:`rolls`, which it does not leave."""
-    table = rolls()
-    v = min(max(speed, table[0].speed), table[-1].speed)
+def roll_at(speed: float, size: float = 1.0) -> Roll:
+    """Between the rows of :func:`rolls`, which it does not leave.
+
+    ``size`` is the leg length of the body over that of the frozen subject: speeds and what else has a length or a time in it are those
+    of the same Froude number.
+    """
+    table, time = rolls(), math.sqrt(size)
+    v = min(max(speed / time, table[0].speed), table[-1].speed)
     k = max(k for k in range(len(table) - 1) if table[k].speed <= v)
     low, high = table[k], table[k + 1]
     share = (v - low.speed) / (high.speed - low.speed)
-    return Roll(*(a + share * (b - a) for a, b in zip(low, high, strict=True)))
+    roll = Roll(*(a + share * (b - a) for a, b in zip(low, high, strict=True)))
+    return roll._replace(
+        speed=roll.speed * time,
+        passed=roll.passed * size,
+        lift=roll.lift * size,
+        swing=roll.swing * size,
+        arrival=roll.arrival / time,
+        leaving=roll.leaving / time,
+        back=roll.back / time,
+    )
 
 
 class FootGeometry(NamedTuple):
-    """Of a foot along its sole, from the ankle [m]: heel behind, ball and toe tip ahead, ankle and toe joint above the sole."""
+    """Of a foot along its sole, from the ankle [m]: heel behind, ball and toe tip ahead, ankle and toe joint above the sole.
+
+    ``size`` is the body's leg length over that of the frozen subject.
+    """
 
     heel: float
     ball: float
     toe: float
     height: float
     joint: float
+    size: float = 1.0
 
     @classmethod
     def of(cls, anatomy: Anatomy) -> FootGeometry:
@@ -246,10 +263,10 @@ class Foot:
 
     def law(self, phase: float, gait: Gait, effort: float) -> float:
         """Pitch that a planted foot is to have at a phase of its cycle."""
-        roll = roll_at(gait.speed)
+        roll = roll_at(gait.speed, self.geometry.size)
         if self.landed_at > 0 and phase < roll.lowered:
             return self.landed_at * (1 - smoother_step(phase / roll.lowered))
-        rise, release = _rise(gait), _release(gait)
+        rise, release = _rise(gait, self.geometry.size), _release(gait)
         u = max(phase - rise, 0.0) / (release - rise)
         return -effort * roll.rise * float(u**roll.power)
 
@@ -260,7 +277,7 @@ class Foot:
         if self.articulated:
             asked = self.law(phase, gait, effort)
             self.pitch += min(max(asked - self.pitch, -PITCH_RATE * DT), PITCH_RATE * DT)
-            if self.mode is ContactState.HEEL and (phase >= roll_at(gait.speed).lowered or self.pitch <= 0):
+            if self.mode is ContactState.HEEL and (phase >= roll_at(gait.speed, self.geometry.size).lowered or self.pitch <= 0):
                 self.pitch = min(self.pitch, 0.0)
                 self.pivot += g.heel + g.ball
                 self.mode, self.landed_at = ContactState.FLAT, 0.0
@@ -279,7 +296,7 @@ class Foot:
         if self.mode is not ContactState.TOE:
             self.ball_at = self.pivot + (g.heel + g.ball if self.mode is ContactState.HEEL else 0.0)
         release = _release(gait)
-        start = release - (1 - roll_at(gait.speed).toes) * 0.5 * gait.double_support
+        start = release - (1 - roll_at(gait.speed, self.geometry.size).toes) * 0.5 * gait.double_support
         if self.mode in (ContactState.FLAT, ContactState.FOREFOOT):
             rolled = self.articulated and self.pitch < -math.radians(0.5)
             self.mode = ContactState.FOREFOOT if rolled else ContactState.FLAT
@@ -290,7 +307,7 @@ class Foot:
                 self._tips_at = phase
         if self.mode is ContactState.TOE:
             share = min(max((phase - self._tips_at) / (release - start), 0.0), 1.0)
-            toes = g.lying_toes(self.pitch) - min(effort, 1.0) * roll_at(gait.speed).tilt * share**2
+            toes = g.lying_toes(self.pitch) - min(effort, 1.0) * roll_at(gait.speed, self.geometry.size).tilt * share**2
             forward, up = g.tip_from_ankle(self.pitch, toes)
             self.ankle = self.pivot - forward, -up
             self.mtp = toes - self.pitch
@@ -309,7 +326,7 @@ class Foot:
 
     def release(self, gait: Gait, speed: float) -> None:
         """Leave the ground with the velocity that the foot has; ``speed`` of the root [m/s]."""
-        roll = roll_at(gait.speed)
+        roll = roll_at(gait.speed, self.geometry.size)
         self.mode = ContactState.AIRBORNE
         self.left_from = self.ankle[0]
         self._path = self.ankle[0], self.rate, roll.leaving * speed
@@ -324,7 +341,7 @@ class Foot:
             forward = self.left_from + smoother_step(front_loaded(share)) * (goal - self.left_from)
             self.ankle = forward, g.height + gait.lift * math.sin(math.pi * share) ** 2
         else:
-            roll, speed = roll_at(gait.speed), effort * gait.speed
+            roll, speed = roll_at(gait.speed, self.geometry.size), effort * gait.speed
             self._path = _towards(self._path, goal, roll.moving * speed, -roll.arrival * speed, left)
             self._turn = _towards(self._turn, effort * roll.landing, 0.0, 0.0, left - roll.ready * span)
             self._toes = _towards(self._toes, 0.0, 0.0, 0.0, left - (1 - roll.straight) * span)
@@ -344,9 +361,9 @@ def _towards(
     return step
 
 
-def _extent(gait: Gait) -> float:
-    """How much of :class:`Roll` a gait takes: all of it in people's steps, less in shorter ones."""
-    return min(gait.step_length / (gait.speed * 60.0 / human_cadence(gait.speed, REFERENCE.height)), 1.0)
+def _extent(gait: Gait, height: float) -> float:
+    """How much of :class:`Roll` a gait of a body of ``height`` [m] takes: all of it in people's steps, less in shorter ones."""
+    return min(gait.step_length / (gait.speed * 60.0 / human_cadence(gait.speed, height)), 1.0)
 
 
 def _release(gait: Gait) -> float:
@@ -354,9 +371,9 @@ def _release(gait: Gait) -> float:
     return 0.5 * (1 + gait.double_support)
 
 
-def _rise(gait: Gait) -> float:
+def _rise(gait: Gait, size: float) -> float:
     """Phase at which the heel begins to rise: the root has by then passed the ankle."""
-    roll = roll_at(gait.speed)
+    roll = roll_at(gait.speed, size)
     return (roll.ahead * gait.step_length + roll.passed) / (2 * gait.step_length)
 
 
@@ -424,13 +441,13 @@ def signals(phase: float, double_support: float) -> tuple[float, float]:
     return -math.cos(2 * math.pi * (phase - 0.02)), math.sin(2 * math.pi * (phase - middle))
 
 
-def steady_foot(gait: Gait, geometry: FootGeometry) -> tuple[Array, Array, Array]:
+def steady_foot(gait: Gait, geometry: FootGeometry, height: float) -> tuple[Array, Array, Array]:
     """An articulated foot over one cycle of steady walking: phase (T,), ankle ahead of the root and above the ground (T,) [m]."""
     rate = 1 / (2 * gait.duration)
-    ahead = roll_at(gait.speed).ahead * gait.step_length
+    ahead = roll_at(gait.speed, geometry.size).ahead * gait.step_length
     foot = Foot(geometry, True, ahead)
-    extent = _extent(gait)
-    foot.pitch = extent * roll_at(gait.speed).landing
+    extent = _extent(gait, height)
+    foot.pitch = extent * roll_at(gait.speed, geometry.size).landing
     foot.ankle = ahead, geometry.sole_below(foot.pitch, foot.pitch)
     foot.land()
     ticks = round(1 / (rate * DT))
@@ -456,7 +473,7 @@ def reach(gait: Gait, anatomy: Anatomy, coordination: Coordination, ahead: Orbit
     """
     geometry, body = FootGeometry.of(anatomy), UpperBody(anatomy, coordination)
     longest = (anatomy.length("thigh") + anatomy.length("shank")) * math.cos(0.5 * LEAST_KNEE)
-    phase, forward, up = steady_foot(gait, geometry)
+    phase, forward, up = steady_foot(gait, geometry, anatomy.height)
     half, right, across = anatomy.hip_half_spacing, [], []
     for t in phase.tolist():
         rotation, shift = body.pelvis(gait.share, *signals(t, gait.double_support))
@@ -475,7 +492,7 @@ def reach(gait: Gait, anatomy: Anatomy, coordination: Coordination, ahead: Orbit
 def planned_height(gait: Gait, anatomy: Anatomy, coordination: Coordination) -> Height:
     """The highest path of mid-hip, with the rise and fall of :class:`Roll`, that both legs reach all through a cycle."""
     phase, limit = reach(gait, anatomy, coordination)
-    roll = roll_at(gait.speed)
+    roll = roll_at(gait.speed, anatomy.leg_length / REFERENCE.leg_length)
     mean = float((limit + roll.swing * np.cos(4 * np.pi * (phase - roll.lowest))).min())
     return Height(mean, roll.swing, roll.lowest)
 
@@ -508,6 +525,7 @@ class Snapshot(NamedTuple):
         follow: share of the root that the pelvis followed; miss: how far an ankle is out of reach [m].
         drive: of both arms.
         trust: share of mid-hip's motion that the stance model has; wanted: where it wants mid-hip (forward, up) [m].
+        command: speed, as used [m/s].
     """
 
     time: float
@@ -525,6 +543,7 @@ class Snapshot(NamedTuple):
     drive: Array
     trust: float
     wanted: tuple[float, float]
+    command: float
 
 
 class ContinuousWalker:
@@ -540,7 +559,10 @@ class ContinuousWalker:
     """
 
     def __init__(self, plan: Plan | None = None, anatomy: Anatomy = REFERENCE) -> None:
-        self.plan, self.anatomy = plan or Plan(), anatomy
+        plan = plan or Plan()
+        if plan.profile.law == "human":  # the law is of the body's own height
+            plan = replace(plan, profile=replace(plan.profile, height=anatomy.height))
+        self.plan, self.anatomy = plan, anatomy
         self.solver = StandingSolver(anatomy)
         self.geometry = FootGeometry.of(anatomy)
         self.articulated = self.plan.feet == "articulated"
@@ -643,7 +665,7 @@ class ContinuousWalker:
             since = float(self.clocks.phase[i]) - self._cycle[i]
             if foot.mode is ContactState.AIRBORNE and since >= 1:
                 late = (1 - since) * 2 * gait.duration  # the moment lies within the tick
-                foot.swing(1.0, 0.0, 1.0, self._goal(late), gait, self._effort * _extent(gait))
+                foot.swing(1.0, 0.0, 1.0, self._goal(late), gait, self._effort * _extent(gait, self.anatomy.height))
                 foot.land()
                 self._cycle[i] += 1
                 self.history.add(Contact(self.ticks, i, True, self.clocks.touchdown()))
@@ -667,12 +689,12 @@ class ContinuousWalker:
         place, speed, _ = self.root.predicted(left)
         speed = max(speed, 0.0)
         gait = self.plan.profile.gait(speed)
-        share = roll_at(gait.speed).ahead if self.articulated else 0.5
+        share = roll_at(gait.speed, self.geometry.size).ahead if self.articulated else 0.5
         return place + share * speed * gait.duration
 
     def _place_feet(self, gait: Gait, rate: float, effort: float) -> None:
         release = _release(gait)
-        effort *= _extent(gait)
+        effort *= _extent(gait, self.anatomy.height)
         for i, foot in enumerate(self.feet):
             since = float(self.clocks.phase[i]) - self._cycle[i]
             if foot.mode is not ContactState.AIRBORNE:
@@ -731,6 +753,7 @@ class ContinuousWalker:
             self.arms.position.copy(),
             float(self._trust[0]),
             (self.root.position + self._ahead, self._height(phase, effort)),
+            self.command,
         )
 
     def _height(self, phase: float, effort: float) -> float:
@@ -818,7 +841,8 @@ def film(walker: ContinuousWalker, walk: Sequence[Snapshot], name: str) -> Recor
         np.array([s.q for s in walk]),
         np.array([s.rotation for s in walk]),
     )
-    command = {"speed_mps": walker.command, "feet": walker.plan.feet}
+    command = {"speed_mps": max(s.command for s in walk), "feet": walker.plan.feet}
     recording = trajectory.recording(name, mode, events, footholds, command)
+    recording.columns["command"] = np.array([(s.command, 0.0) for s in walk])
     recording.header["stance"] = walker.plan.root
     return recording

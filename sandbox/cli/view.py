@@ -52,6 +52,10 @@ class View:
     plant: Annotated[
         Literal["bullet", "kinematic", "both"], tyro.conf.arg(help="scene: physics, the plan itself, or both side by side in lockstep")
     ] = "bullet"
+    stance: Annotated[
+        Literal["kinematic", "virtual-leg", "telescoping"],
+        tyro.conf.arg(help="scene: how the planner has the body carried over its stance foot"),
+    ] = "kinematic"
     together: Annotated[Literal["side", "ghost"], tyro.conf.arg(help="two recordings: side by side, or the second as a ghost")] = "side"
     preset: Annotated[str | None, option("NAME", "experiment: the preset or variant to begin with", default=False)] = None
     speed: SpeedOption = None
@@ -103,6 +107,7 @@ class View:
         """Raise ValueError for an option of another kind of view."""
         of_scene = {name: getattr(self, name) for name in (*SCENE_OPTIONS, "seed", "mass", "height", "sex", "friction", "params", "record")}
         of_scene |= {"set": self.changes or None, "plant": None if self.plant == "bullet" else self.plant}
+        of_scene |= {"stance": None if self.stance == "kinematic" else self.stance}
         if kind != "scene":
             for name, value in of_scene.items():
                 if value is not None:

@@ -154,8 +154,10 @@ def test_controls_reach_the_simulation(view: LiveView) -> None:
 @pytest.mark.slow
 def test_another_body_and_scene(view: LiveView) -> None:
     view.scene.value, view.height.value, view.mass.value, view.mode.value = "slope", 1.6, 55.0, "legs only"
+    view.stance.value = "virtual-leg"
     view._guarded(view._apply)
     assert view._complaint == ""
+    assert (view.engine.setup.stance, view.engine.setup.mode) == ("virtual-leg", "legs only")
     until(lambda: view.engine.news == "" and view.simulated < 1.0)
     header = view.figures[0].header
     assert (header["body"]["mass_kg"], header["body"]["height_m"]) == (55.0, 1.6)
@@ -333,6 +335,7 @@ def test_ctrl_c_ends_all_and_keeps_the_recording(tmp_path: Path) -> None:
         ("view walk --preset low", ["--preset low", "experiments"]),
         ("view walk other.npz", ["other.npz", "scene"]),
         ("view walk --record /proc/w.npz", ["--record", "cannot write"]),
+        ("view lo-003 --stance telescoping", ["--stance telescoping", "experiment"]),
         ("view lo-003 --speed 1", ["--speed 1.0", "experiment"]),
         ("view lo-003 --preset oveReachh", ["'oveReachh'", "OVERREACH"]),
         ("view lo-999", ["'lo-999'", "lo-00"]),

@@ -102,6 +102,7 @@ def run(p: Parameters) -> Outcome[Details]:
         swing = (since - 0.5 * (1 + gait.double_support)) / (0.5 * (1 - gait.double_support))
         clearance.append(float(recording.point(f"{side}_toe_tip")[steady, 2][(swing > 0.2) & (swing < 0.8)].min()))
     metrics = {
+        "speed_asked_mps": p.speed,
         "speed_mps": gait.speed,
         "step_length_m": float(np.median(np.diff(np.sort(recording.foothold_position[-6:, 1])))),
         "cadence_spm": gait.cadence,

@@ -105,6 +105,7 @@ def run(p: Parameters) -> Outcome[Details]:
     figures = flow(recording)
     dorsiflexion = np.degrees([recording.joint(f"{side}_ankle_dorsiflexion")[round(STEADY / DT) :] for side in FEET])
     metrics = {
+        "speed_asked_mps": p.speed,
         "speed_mps": gait.speed,
         "step_length_m": float(np.median(np.diff(np.sort(recording.foothold_position[-6:, 1])))),
         "orbit_residual": math.nan if orbit is None else orbit.residual,

@@ -307,8 +307,14 @@ def run(
     return recording
 
 
-def check_continuous(scene: Scene) -> None:
-    """Raise ValueError where the continuous walker cannot do what a scene asks: it walks straight ahead on level ground, undisturbed."""
+def check_continuous(scene: Scene) -> dict[float, float]:
+    """Speeds [m/s] of a scene that the continuous walker clamps, and to what.
+
+    Raises:
+        ValueError: it cannot do what the scene asks: it walks straight ahead on level ground, undisturbed.
+    """
+    from sandbox.controllers.velocity import HUMAN
+
     asks = {
         "turns": any(command.heading_rate for command in scene.commands),
         "slopes": scene.terrain.slope != 0,
@@ -318,6 +324,8 @@ def check_continuous(scene: Scene) -> None:
     for what, there in asks.items():
         if there:
             raise ValueError(f"the continuous walker knows no {what}: take the bullet plant, or scene walk, stand or start-stop")
+    asked = {command.speed for command in scene.commands if command.speed > 0}
+    return {speed: HUMAN.clamp(speed) for speed in sorted(asked) if HUMAN.clamp(speed) != speed}
 
 
 def walk_continuously(

@@ -96,10 +96,11 @@ class Run:
                 self.scene, given, seconds=self.seconds, seed=self.seed, friction=self.friction,
                 mass=self.mass, height=self.height, sex=self.sex, plant=self.plant,
             )  # fmt: skip
+            clamped: dict[float, float] = {}
             if self.plant == "continuous":
                 from sandbox.simulation import check_continuous
 
-                check_continuous(scene)
+                clamped = check_continuous(scene)
             parameters, name = read_parameters(self.params, self.changes)
             outputs = check_outputs(record=self.record, json=self.json, picture=self.picture, replay=self.replay, video=self.video)
         with results(self.json) as (out, words):
@@ -118,6 +119,8 @@ class Run:
                 files.write([output for output in outputs if output.option == "record"])
                 files.result = result = summary(recording)
                 print(f"{self.scene}, {self.plant} plant", file=words)
+                for asked, used in clamped.items():
+                    print(f"note: {asked:g} m/s is walked at {used:g} m/s, the nearest speed of this walker", file=words)
                 if stopped:
                     print("stopped with Ctrl-C; what was recorded up to then is kept", file=words)
                 print(summary_table(result), file=words, flush=True)

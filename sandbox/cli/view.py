@@ -54,7 +54,7 @@ class View:
     ] = "bullet"
     stance: Annotated[
         Literal["kinematic", "virtual-leg", "telescoping"],
-        tyro.conf.arg(help="scene: how the planner has the body carried over its stance foot"),
+        tyro.conf.arg(help="scene: how the body is carried over its stance foot"),
     ] = "kinematic"
     together: Annotated[Literal["side", "ghost"], tyro.conf.arg(help="two recordings: side by side, or the second as a ghost")] = "side"
     preset: Annotated[str | None, option("NAME", "experiment: the preset or variant to begin with", default=False)] = None

@@ -93,6 +93,7 @@ class Engine:
         self._status, self._ring = _layout(self._memory, self._dtype)
         self._status[0] = np.zeros(1, STATUS)[0]
         self._read = [0] * BODIES
+        self._stale = 0  # epochs up to this one belong to a setup before
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._lock = threading.Lock()
@@ -110,6 +111,7 @@ class Engine:
         """Begin anew with another setup."""
         self.setup = setup
         self.news = "starting"
+        self._stale = int(self._status[0]["epoch"])
         self.send("setup", setup)
 
     def poll(self) -> None:
@@ -141,11 +143,12 @@ class Engine:
         return bool(self._status[0]["running"])
 
     def rows(self, body: int) -> Frames:
-        """All rows of a body since the last call, at most the last four seconds."""
+        """All rows of a body since the last call, at most the last two seconds, and none of a setup before this one."""
         written = int(self._status[0]["rows"][body])
         first = max(self._read[body], written - RING // 2)
         self._read[body] = written
-        return np.array(self._ring[body][np.arange(first, written) % RING])
+        rows = np.array(self._ring[body][np.arange(first, written) % RING])
+        return np.asarray(rows[rows["epoch"] > self._stale])
 
     def finish(self) -> list[Recording]:
         """Stop, and return what was recorded of every body (nothing unless the setup asked for it)."""

@@ -242,6 +242,7 @@ class LiveView:
         self._ground = self.server.scene.add_frame(f"{ROOT}/place", show_axes=False)
         add_ground(self.server.scene, f"{ROOT}/place", ground)
         self.figures, self.histories, self._names = [], [], []
+        self._frames: dict[int, Any] = {}
         self.camera.clear()
         for k, plant in enumerate(setup.plants):
             root = f"{BODIES}/{plant}"
@@ -277,14 +278,16 @@ class LiveView:
                     hip = last["points"][0]
                     slope = math.tan(self.engine.setup.scene.terrain.slope)
                     self.camera.follow(np.array([hip[0], hip[1], slope * hip[1]]), float(last["heading"]))
-                for figure, history, rows in zip(self.figures, self.histories, news, strict=True):
+                for k, rows in enumerate(news):
                     if len(rows):
-                        history.add(rows)
-                        figure.show(rows[-1], self.camera.origin)
-                for name, rows in zip(self._names, news, strict=False):
-                    if len(rows):
-                        above = rows[-1]["points"][0] - self.camera.origin
-                        name.position = (float(above[0]), float(above[1]), float(rows[-1]["points"][:, 2].max()) + 0.25)
+                        self.histories[k].add(rows)
+                        self._frames[k] = rows[-1]
+                # All of them, since the place that they are drawn from has moved.
+                for k, frame in self._frames.items() if moved else ():
+                    self.figures[k].show(frame, self.camera.origin)
+                    if self._names:
+                        above = frame["points"][0] - self.camera.origin
+                        self._names[k].position = (float(above[0]), float(above[1]), float(frame["points"][:, 2].max()) + 0.25)
             self.updates += moved
             return moved
 

@@ -163,6 +163,11 @@ def test_another_body_and_scene(view: LiveView) -> None:
     assert (header["body"]["mass_kg"], header["body"]["height_m"]) == (55.0, 1.6)
     assert view.figures[0].ground.rise == pytest.approx(math.tan(math.radians(3)))
     until(lambda: view.simulated > 0.5)
+    # the meshes are those of the new body: no row of the old one was drawn with them
+    points = dict(zip(header["point_names"], view._last["points"], strict=True))
+    thigh = np.linalg.norm(points["left_hip"] - points["left_knee"])
+    lengths = np.concatenate([np.asarray(batch.handle.batched_scales)[:, 2] for batch in view.figures[0]._batches if not batch.ends])
+    assert np.abs(lengths - thigh).min() < MM
     head = view._last["points"][header["point_names"].index("head")]
     assert 1.4 < head[2] < 1.6
 

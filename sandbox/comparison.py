@@ -153,6 +153,7 @@ class Walk:
             "fall": self.recording.header["fall"],
             "gait": self.analysis.figures,
             "dynamics": self.dynamics.figures,
+            "peaks": {key: {"mean": float(values.mean()), "sd": float(values.std())} for key, values in self.dynamics.peaks.items()},
             "flow": self.flow,
             "pops": [pop._asdict() for pop in self.pops[:20]],
             "turns": [{key: _plain(value) for key, value in turn._asdict().items()} for turn in self.turns],

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sandbox.controllers.parameters import Parameters
 from sandbox.measure.analysis import STRIDE_FIELDS, Analysis
 from sandbox.measure.curves import CURVES
-from sandbox.measure.flow import POP, Pop, pops
+from sandbox.measure.flow import POP, Pop, pops, segment_accelerations
 from sandbox.measure.people import MINIMAL_DIFFERENCE, acknowledgement, people_scalar, scores
 from sandbox.report.table import table
 from sandbox.scenes.scene import Command, Scene
@@ -47,11 +47,16 @@ Gait = dict[str, Any]
 
 
 class RoutePops(NamedTuple):
-    """Jerks on the route: of which plant, when it fell [s] if it did, and each with the part of the route."""
+    """Jerks on the route.
+
+    ``plant``; when it ``fell`` [s] if it did; ``pops`` with the part of the route; the ``largest`` angular acceleration of each
+    segment [deg/frame^2 at 60 Hz].
+    """
 
     plant: str
     fell: float | None
     pops: list[tuple[str, Pop]]
+    largest: dict[str, float]
 
 
 def route_pops(plant: str, parameters: Parameters | None = None) -> RoutePops:
@@ -64,7 +69,9 @@ def route_pops(plant: str, parameters: Parameters | None = None) -> RoutePops:
     def part(time: float) -> str:
         return [name for name, start, _, _ in ROUTE if start <= time][-1]
 
-    return RoutePops(plant, fall["time_s"] if fall["fell"] else None, [(part(pop.time), pop) for pop in pops(recording)])
+    found = [(part(pop.time), pop) for pop in pops(recording)]
+    largest = {segment: float(values.max()) for segment, (_, values) in segment_accelerations(recording).items()}
+    return RoutePops(plant, fall["time_s"] if fall["fell"] else None, found, largest)
 
 
 def route_text(found: RoutePops, most: int = 8) -> str:
@@ -79,6 +86,12 @@ def route_text(found: RoutePops, most: int = 8) -> str:
     ]
     if rows:
         lines.append(table(rows, ["time [s]", "part", "segment", "deg/frame^2", "state of the gait"], left=0))
+    worst: dict[str, float] = {}
+    for segment, value in found.largest.items():
+        name = segment.removeprefix("left_").removeprefix("right_").replace("_", " ")
+        worst[name] = max(worst.get(name, 0.0), value)
+    told = ", ".join(f"{name} {value:.1f}" for name, value in sorted(worst.items(), key=lambda item: -item[1]))
+    lines.append(f"largest of each segment [deg/frame^2]: {told}")
     return "\n".join(lines)
 
 

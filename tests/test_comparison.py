@@ -10,6 +10,7 @@ import pytest
 
 from sandbox.comparison import FIGURES, JOINTS, PAIRS, Comparison, Walk, chosen_pairs, compare, figures, people_figures, torques
 from sandbox.measure import cycle_curves, klaw_cadence, summary, wbds_cadence
+from sandbox.measure.dynamics import PEAKS, peak
 from sandbox.recording import Recording
 
 SPEED, SECONDS, SEED = 0.8, 9.0, 2
@@ -109,6 +110,11 @@ def test_forces_of_the_physical_walk_balance(comparison: Comparison) -> None:
     assert found["propulsion_bws"] == pytest.approx(found["braking_bws"], abs=0.03)  # a short run still speeds up
     for axis in ("sagittal", "frontal", "transverse"):
         assert 0.001 < found[f"momentum_{axis}"] < 0.4
+    peaks = {key: float(values.mean()) for key, values in physical.dynamics.peaks.items()}
+    assert peaks.keys() == PEAKS.keys()
+    assert peaks["landing_peak_bw"] > peaks["valley_bw"]
+    assert peaks["braking_peak_bw"] < 0 < peaks["propulsion_peak_bw"]
+    assert peak("valley_bw", np.arange(101.0)).tolist() == [15.0]
     assert {"ankle_moment", "knee_power", "force_vertical"} <= physical.dynamics.curves.keys()
     assert physical.dynamics.curves["ankle_moment"].mean(axis=0)[45:55].max() > 0.5  # plantarflexors push at the end of stance
 

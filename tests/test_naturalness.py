@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from sandbox.measure.people import GPS_CURVES
-from sandbox.naturalness import SPEEDS, baseline, before, measure, moved_away, ranking
+from sandbox.naturalness import ROUTE, SPEEDS, baseline, before, measure, moved_away, ranking, route_pops, route_text
 
 GAITS = [(plant, speed) for plant, speeds in SPEEDS.items() for speed in speeds]
 
@@ -64,3 +64,17 @@ def test_ranking_shows_the_change() -> None:
     assert "(+2.0)" in rows[1]
     assert text.splitlines()[6].startswith("Gait Profile Score")
     assert "mocap.cs.cmu.edu" in text
+
+
+def test_jerks_on_the_route_have_time_and_state() -> None:
+    found = route_pops("kinematic")
+    assert found.fell is None
+    assert {"thigh", "head", "trunk"} <= {name.split("_")[-1] for name in found.largest}
+    assert max(found.largest.values()) >= max((pop.acceleration for _, pop in found.pops), default=0.0) - 1e-9
+    names = [name for name, *_ in ROUTE]
+    for part, pop in found.pops:
+        assert part in names
+        assert pop.state.startswith("left ")
+    text = route_text(found)
+    assert text.startswith("kinematic: pops above 2 deg/frame^2 on the route")
+    assert "largest of each segment" in text

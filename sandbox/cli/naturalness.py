@@ -69,7 +69,12 @@ class Naturalness:
                 print(f"further from people: {line}", file=words)
             result: dict[str, Any] = {"gaits": gaits, "baseline": known, "moved_away": worse}
             result["route"] = {
-                route.plant: {"fell": route.fell, "pops": [{"part": part, **pop._asdict()} for part, pop in route.pops]} for route in routes
+                route.plant: {
+                    "fell": route.fell,
+                    "largest": route.largest,
+                    "pops": [{"part": part, **pop._asdict()} for part, pop in route.pops],
+                }
+                for route in routes
             }
             if self.rebase:
                 kept = [old for old in known if old["plant"] not in plants]

@@ -34,6 +34,22 @@ DYNAMICS_CURVES: dict[str, Field] = {
     "ankle_power": Field("W/kg", "generation positive"),
 }
 
+# Figures of one stride that are read from its curves: of which curve, where in the cycle [%], and whether it is the least value there.
+PEAKS: dict[str, tuple[str, tuple[int, int], bool]] = {
+    "landing_peak_bw": ("force_vertical", (0, 30), False),
+    "valley_bw": ("force_vertical", (15, 45), True),
+    "push_off_peak_bw": ("force_vertical", (30, 65), False),
+    "braking_peak_bw": ("force_fore_aft", (0, 40), True),
+    "propulsion_peak_bw": ("force_fore_aft", (25, 70), False),
+    "hip_extensor_moment": ("hip_moment", (0, 50), False),
+    "hip_flexor_moment": ("hip_moment", (30, 80), True),
+    "knee_extensor_moment": ("knee_moment", (0, 35), False),
+    "plantarflexor_moment": ("ankle_moment", (20, 70), False),
+    "hip_pull_off_power": ("hip_power", (45, 80), False),
+    "knee_absorbed_power": ("knee_power", (70, 100), True),
+    "ankle_push_off_power": ("ankle_power", (35, 70), False),
+}
+
 DYNAMICS_FIELDS: dict[str, Field] = {
     "support_bw": Field("body weights", "mean vertical force of both feet over whole strides; 1 where forces balance"),
     "support_momentum_bw": Field("body weights", "by how much the vertical momentum changed meanwhile, which support_bw less 1 should be"),
@@ -105,6 +121,11 @@ class Dynamics:
                 )
                 out[f"{joint}_power"] = cycle_curves(time, power[:, pair], self.strides)
         return out
+
+    @cached_property
+    def peaks(self) -> dict[str, Array]:
+        """The figures (C,) of :data:`PEAKS`, one a stride, in the unit of their curve; without those whose curve is not known."""
+        return {key: peak(key, self.curves[name]) for key, (name, _, _) in PEAKS.items() if name in self.curves}
 
     @cached_property
     def figures(self) -> dict[str, float | None]:
@@ -198,3 +219,10 @@ class Dynamics:
             "momentum_frontal": float(np.abs(np.sum(momentum * forward, axis=1)).max()) / scale,
             "momentum_transverse": float(np.abs(momentum[:, 2]).max()) / scale,
         }
+
+
+def peak(key: str, curves: Array) -> Array:
+    """A figure (C,) of :data:`PEAKS` of curves (C, 101) over the cycle."""
+    _, (first, last), least = PEAKS[key]
+    part = np.atleast_2d(curves)[:, first : last + 1]
+    return np.asarray(part.min(axis=1) if least else part.max(axis=1))

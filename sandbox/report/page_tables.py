@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from sandbox.measure.analysis import STRIDE_FIELDS
 from sandbox.measure.curves import CURVES, INVENTORY, inventory
-from sandbox.measure.dynamics import DYNAMICS_FIELDS
+from sandbox.measure.dynamics import DYNAMICS_CURVES, DYNAMICS_FIELDS, PEAKS
 from sandbox.measure.flow import FLOW_FIELDS
 from sandbox.measure.gait import Field
-from sandbox.measure.people import ADULT_CURVES, GPS_CURVES, MINIMAL_DIFFERENCE, adult_band, cmu_band, people_scalar
+from sandbox.measure.people import ADULT_CURVES, GPS_CURVES, MINIMAL_DIFFERENCE, adult_band, children_band, cmu_band, people_scalar
 from sandbox.measure.turns import TURN_FIELDS
 from sandbox.report.subject import Subject
 from sandbox.report.table import value_text
@@ -110,6 +110,7 @@ def figure_table(subjects: Sequence[Subject], froude: float) -> str:
             values = [s.analysis.offsets.get(detector, {}).get(event) for s in subjects]
             if any(value is not None for value in values):
                 rows.append([label(f"{event} by {detector}", "mean offset"), "ms", *[cell(value, None, "ms") for value in values], ""])
+    rows += _peaks(subjects, froude)
     for head, fields, pick in (
         ("Forces", DYNAMICS_FIELDS, lambda s: s.dynamics.figures if s.dynamics else {}),
         ("Flow", FLOW_FIELDS, lambda s: s.flow),
@@ -132,6 +133,25 @@ def _by_height(subjects: Sequence[Subject], froude: float) -> list[Sequence[str]
         name = label(f"{words(key)} by foot height", "contact while the foot is low and slow, which is how CMU's people's is told")
         rows.append([name, "", *cells, cell(people.mean, people.sd, "") if people else "-"])
     return rows
+
+
+def _peaks(subjects: Sequence[Subject], froude: float) -> list[Sequence[str] | str]:
+    """Peaks of forces, moments and powers, mean and SD over strides, beside those of children's mean curves."""
+    rows: list[Sequence[str] | str] = []
+    for key, (curve, (first, last), least) in PEAKS.items():
+        found = [s.dynamics.peaks.get(key) if s.dynamics is not None else None for s in subjects]
+        if all(values is None for values in found):
+            continue
+        unit = DYNAMICS_CURVES[curve].unit
+        children = children_band(curve, froude)
+        theirs = "-"
+        if children is not None:
+            at = first + int(np.argmin(children.mean[first : last + 1]) if least else np.argmax(children.mean[first : last + 1]))
+            theirs = cell(float(children.mean[at]), float(children.sd[at]), unit)
+        cells = ["-" if values is None else cell(float(values.mean()), float(values.std()), unit) for values in found]
+        meaning = f"{'least' if least else 'largest'} value of {words(curve).lower()} from {first} to {last} % of the cycle"
+        rows.append([label(key, meaning), unit, *cells, theirs])
+    return ["Peaks of forces, mean and SD over strides; people: children at this Froude number", *rows] if rows else []
 
 
 def _plain_rows(subjects: Sequence[Subject], fields: Mapping[str, Field], pick: Any) -> list[Sequence[str]]:

@@ -271,7 +271,7 @@ class Comparison:
                 planned, physical = self.walk(stance, "kinematic"), self.walk(stance, "bullet")
             except KeyError:
                 continue
-            out += _changes(stance, planned, physical, self.speed)
+            out += [f"{stance} stance: {line}" for line in _changes(planned, physical, self.speed)]
         return out
 
     def as_text(self) -> str:
@@ -328,20 +328,18 @@ class Comparison:
         return json.dumps(self.as_dict(), indent=2, allow_nan=False)
 
 
-def _changes(stance: str, planned: Walk, physical: Walk, speed: float) -> list[str]:
+def _changes(planned: Walk, physical: Walk, speed: float) -> list[str]:
     """Sentences on what differs between the plan and the physical body."""
     fall = physical.recording.header["fall"]
     if fall["fell"]:
-        return [f"{stance} stance: the physical body falls after {fall['time_s']:.1f} s ({fall['cause']})"]
+        return [f"the physical body falls after {fall['time_s']:.1f} s ({fall['cause']})"]
     if planned.scores is None or physical.scores is None:
-        return [f"{stance} stance: too few strides to compare at {speed:g} m/s"]
+        return [f"too few strides to compare at {speed:g} m/s"]
     out = []
     a, b = planned.scores.gps, physical.scores.gps
     change = b.value - a.value
     judged = "" if b.changed(a) is None else ("a change" if b.changed(a) else f"no change: less than {MINIMAL_DIFFERENCE:g}")
-    out.append(
-        f"{stance} stance: {b.name} against adults {a.value:.1f} as planned, {b.value:.1f} degrees physically ({change:+.1f}, {judged})"
-    )
+    out.append(f"{b.name} against adults {a.value:.1f} as planned, {b.value:.1f} degrees physically ({change:+.1f}, {judged})")
     before = {c.name: c for c in planned.scores.curves}
     worse = sorted(
         ((c.distance - before[c.name].distance, c) for c in physical.scores.curves if c.name in before), key=lambda pair: -abs(pair[0])

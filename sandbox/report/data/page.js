@@ -19,11 +19,13 @@
   slider.max = frames - 1;
 
   function draw() {
-    const ratio = window.devicePixelRatio || 1, width = canvas.clientWidth, height = canvas.clientHeight;
-    if (canvas.width !== Math.round(width * ratio)) { canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio); }
+    const ratio = window.devicePixelRatio || 1, width = canvas.clientWidth;
+    const rows = Math.ceil(data.walks.length / Math.max(1, Math.floor(width / 230))), columns = Math.ceil(data.walks.length / rows);
+    const height = rows === 1 ? 460 : 340 * rows;
+    canvas.style.height = height + "px";
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) { canvas.width = Math.round(width * ratio); canvas.height = Math.round(height * ratio); }
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.fillStyle = "#f4f6f8"; context.fillRect(0, 0, width, height);
-    const columns = Math.min(data.walks.length, Math.max(1, Math.floor(width / 230))), rows = Math.ceil(data.walks.length / columns);
     data.walks.forEach((walk, k) => {
       const w = width / columns, h = height / rows;
       cell(walk, (k % columns) * w, Math.floor(k / columns) * h, w, h);

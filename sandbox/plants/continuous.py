@@ -52,6 +52,7 @@ SPEED_RATE: Final = (1.4, 2.2)  # [1/s] with which the speed follows the command
 SPEED_CHANGE: Final = 2.4  # [m/s^2] rate times change stays below this; the largest acceleration is a third of it
 STOPPED: Final = 0.06  # [m/s] below which a touchdown may be the last one
 CLOSED: Final = 0.2  # of a step, which the feet may be apart when the walker stops
+PACE_RATE: Final = 1.8  # [1/s] with which cadence follows a speed that falls
 SETTLING: Final = 0.9  # [s] in which the root comes to rest over both feet
 PRELOAD: Final = 0.10  # [cycles] before the first release, in which the pelvis goes over the other foot
 
@@ -249,6 +250,7 @@ class Foot:
         self.landed_at = 0.0  # pitch at touchdown
         self._path = self._turn = self._toes = (0.0, 0.0, 0.0)
         self.left_from = forward
+        self._in_air = rolls()[0]
         self._tips_at = 0.0  # phase at which it came to stand on the tips of its toes
 
     # -- planted ---------------------------------------------------------------------------------------------------------
@@ -326,7 +328,7 @@ class Foot:
 
     def release(self, gait: Gait, speed: float) -> None:
         """Leave the ground with the velocity that the foot has; ``speed`` of the root [m/s]."""
-        roll = roll_at(gait.speed, self.geometry.size)
+        roll = self._in_air = roll_at(gait.speed, self.geometry.size)  # a swing ends as it was begun, whatever the speed does
         self.mode = ContactState.AIRBORNE
         self.left_from = self.ankle[0]
         self._path = self.ankle[0], self.rate, roll.leaving * speed
@@ -341,7 +343,7 @@ class Foot:
             forward = self.left_from + smoother_step(front_loaded(share)) * (goal - self.left_from)
             self.ankle = forward, g.height + gait.lift * math.sin(math.pi * share) ** 2
         else:
-            roll, speed = roll_at(gait.speed, self.geometry.size), effort * gait.speed
+            roll, speed = self._in_air, effort * gait.speed
             self._path = _towards(self._path, goal, roll.moving * speed, -roll.arrival * speed, left)
             self._turn = _towards(self._turn, effort * roll.landing, 0.0, 0.0, left - roll.ready * span)
             self._toes = _towards(self._toes, 0.0, 0.0, 0.0, left - (1 - roll.straight) * span)
@@ -577,7 +579,7 @@ class ContinuousWalker:
         self.command = self.cruise = 0.0
         self.follow = self.plan.follow
         self._cycle = [0, 0]
-        self._settling = 0.0
+        self._settling = self._pace = 0.0
         self._sunk, self._sunk_at = (0.0, 0.0), -1
         self._half = anatomy.hip_half_spacing
         self._thigh, self._shank = anatomy.length("thigh"), anatomy.length("shank")
@@ -589,7 +591,9 @@ class ContinuousWalker:
         self._heights: list[tuple[float, Height]] = []
         if self.articulated:
             profile = self.plan.profile
-            for v in np.linspace(profile.slowest, profile.fastest, 9).tolist():
+            time = math.sqrt(self.geometry.size)
+            between = {row.speed * time for row in rolls() if profile.slowest < row.speed * time < profile.fastest}
+            for v in sorted({profile.slowest, profile.fastest, *between}):
                 self._heights.append((v, planned_height(profile.gait(v), anatomy, self.plan.coordination)))
 
     @property
@@ -613,7 +617,9 @@ class ContinuousWalker:
             raise ValueError(f"speed {speed:g} m/s cannot be walked: give 0 to stop, or a speed of at least 0")
         self.command = self.plan.profile.clamp(speed) if speed > 0 else 0.0
         self.ticks += 1
-        gait = self.plan.profile.gait(self.root.velocity)
+        # slowing down shortens steps first and cadence later: no foot is left behind for long
+        self._pace = max(self.root.velocity, self._pace + PACE_RATE * DT * (self.root.velocity - self._pace))
+        gait = self.plan.profile.gait(self._pace)
         if self.command > 0:
             self.cruise = self.plan.profile.gait(self.command).step_length
             if not self.walking:
@@ -688,7 +694,7 @@ class ContinuousWalker:
         """Where the ankle of the foot in the air is to land, ``left`` [s] from now."""
         place, speed, _ = self.root.predicted(left)
         speed = max(speed, 0.0)
-        gait = self.plan.profile.gait(speed)
+        gait = self.plan.profile.gait(max(speed, self._pace))
         share = roll_at(gait.speed, self.geometry.size).ahead if self.articulated else 0.5
         return place + share * speed * gait.duration
 
@@ -761,7 +767,7 @@ class ContinuousWalker:
         if not self._heights:
             return float(self.solver.neutral_pelvis[2])
         v = min(max(self.root.velocity, self._heights[0][0]), self._heights[-1][0])
-        k = min(int((v - self._heights[0][0]) / (self._heights[1][0] - self._heights[0][0])), len(self._heights) - 2)
+        k = max(k for k in range(len(self._heights) - 1) if self._heights[k][0] <= v)
         (a, low), (b, high) = self._heights[k], self._heights[k + 1]
         share = (v - a) / (b - a)
         walking = (1 - share) * low.at(phase) + share * high.at(phase)

@@ -52,7 +52,7 @@ def test_it_changes_speed_without_a_snap(first: float, then: float) -> None:
     walker = ContinuousWalker()
     walk = [walker.tick(first if tick * DT < 6 else then) for tick in range(round(12 / DT))]
     recording = film(walker, walk, "change")
-    assert pops(recording, 2.6) == []  # slowing down is the harder part
+    assert pops(recording, 2.0) == []
     assert walk[-1].root[1] == pytest.approx(then, rel=1e-3)
     assert max(s.miss for s in walk) <= 1e-9
 
@@ -68,7 +68,7 @@ def test_cadence_grows_with_the_square_root_of_speed(speed: float) -> None:
     feet = np.sort(recording.foothold_position[-8:, 1])
     assert np.diff(feet).mean() * cadence / 60 == pytest.approx(speed, rel=0.01)
     # people's own mean curves at 1.24 m/s have 2.3 degrees per frame squared (foot) and 1.8 (shank)
-    assert flow(recording)["pop_max_deg"] < (2.05 if speed <= 1.6 else 2.8)
+    assert flow(recording)["pop_max_deg"] < (2.0 if speed <= 1.0 else 2.2 if speed <= 1.6 else 2.8)
 
 
 def test_pivots_stay_and_soles_stay_above_the_ground() -> None:

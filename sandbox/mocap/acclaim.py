@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sandbox.mocap.asf import AMC_RATE, ROOT, TO_PROJECT, Pose, Skeleton, pose, read_amc, read_asf
+from sandbox.mocap.asf import AMC_RATE, ROOT, TO_PROJECT, Array, Pose, Skeleton, pose, read_amc, read_asf
 from sandbox.mocap.errors import CaptureError
 from sandbox.mocap.points import KNEE_SIDE, PELVIS_UP, SIDES, Capture, cleaned, require, with_middle
 
@@ -62,7 +62,7 @@ def _skeleton_of(path: Path) -> Path:
     raise CaptureError(f"{path} needs its skeleton, and there is {said} beside it: give --skeleton FILE.asf")
 
 
-def _knee_axis(asf: Skeleton, found: Pose, side: str):  # type: ignore[no-untyped-def]
+def _knee_axis(asf: Skeleton, found: Pose, side: str) -> Array | None:
     """Points (T, 3) to the right of the knee on the axis about which the shank bends: that of a tibia that bends about one."""
     for bone in asf.bones:
         if bone.name == f"{side[0]}tibia" and bone.dofs == "x":

@@ -323,7 +323,9 @@ class LiveView:
             lines.append(f"margin of stability: {100 * margin:+.1f} cm" if margin is not None else "margin of stability: no support")
             if math.isfinite(float(frame["lead"])):
                 miss = float(np.hypot(*(frame["actual"] - frame["planned"])[:2]))
-                lines.append(f"last touchdown: {1000 * float(frame['lead']):+.0f} ms before it was planned, {100 * miss:.1f} cm beside")
+                lead = 1000 * float(frame["lead"])
+                when = f"{abs(lead):.0f} ms {'early' if lead > 0 else 'late'}"
+                lines.append(f"last touchdown: {when}, {100 * miss:.1f} cm from where it was planned")
             violations = self.figures[0].violations if self.figures else []
             if self._layers["envelope violations"]:
                 lines.append("beyond the comfortable range: " + (", ".join(violations) or "nothing"))

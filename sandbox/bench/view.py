@@ -153,10 +153,10 @@ def _measure(name: str, plant: str, company: Callable[[str], contextlib.Abstract
         client = Client(view.address)
         with company(view.address):
             time.sleep(2.0)
-            updates, simulated, start = client.updates, view.simulated, time.monotonic()
+            updates, simulated, start = client.updates, view.engine.time, time.monotonic()
             time.sleep(seconds)
             passed = time.monotonic() - start
-            figure = Figure(name, len(view.figures), (client.updates - updates) / passed, (view.simulated - simulated) / passed)
+            figure = Figure(name, len(view.figures), (client.updates - updates) / passed, (view.engine.time - simulated) / passed)
         client.close()
         return figure
     finally:

@@ -33,7 +33,7 @@ RING = 512  # rows kept for the page, about four seconds
 BODIES = 2  # at most
 LATE = 0.25  # [s]: a simulation that is later than this does not catch up
 AFTERMATH = 1.5  # [s] that a fallen body is still simulated
-STATUS = np.dtype([("rows", "i8", (BODIES,)), ("bodies", "i8"), ("epoch", "i8"), ("factor", "f8"), ("running", "i8"), ("beat", "i8")])
+STATUS = np.dtype([("rows", "i8", (BODIES,)), ("bodies", "i8"), ("epoch", "i8"), ("time", "f8"), ("factor", "f8"), ("running", "i8")])
 
 # Coordination modes of the study: what of the upper body takes part. The parameters named are set to zero.
 MODES: dict[str, tuple[str, ...]] = {
@@ -137,6 +137,11 @@ class Engine:
     def factor(self) -> float:
         """Simulated seconds a second, lately; NaN while it stands still."""
         return float(self._status[0]["factor"])
+
+    @property
+    def time(self) -> float:
+        """Time [s] that has been simulated since the last reset, whether anybody has looked or not."""
+        return float(self._status[0]["time"])
 
     @property
     def running(self) -> bool:
@@ -307,7 +312,6 @@ class _Server:
         due = marked = time.monotonic()
         done = 0
         while os.getppid() == parent:
-            self.status[0]["beat"] += 1
             wait = 0.0 if self.running or self.step else 0.02
             while self.pipe.poll(wait):
                 self.obey(*self.pipe.recv())
@@ -388,12 +392,16 @@ class _Server:
         index = self.bodies.index(body)
         count = int(self.status[0]["rows"][index])
         self.ring[index, count % RING] = f
+        if index == 0:
+            self.status[0]["time"] = row.time
         self.status[0]["rows"][index] = count + 1
 
 
 def _serve(pipe: Connection, memory_name: str, joints: int, points: int, setup: Setup) -> None:
     """The process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the page decides what it means
+    with contextlib.suppress(PermissionError):  # a browser's threads are many, and this one has to be in time
+        os.nice(-5)
     from sandbox.console import silenced
 
     memory = SharedMemory(memory_name)

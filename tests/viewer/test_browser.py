@@ -56,6 +56,13 @@ def moving(page: Page) -> bool:
     return True
 
 
+def moving_now(page: Page) -> bool:
+    """Whether the world has gone past in the last second."""
+    before = page.js(WORLD)
+    time.sleep(1)
+    return bool(page.js(WORLD) != before)
+
+
 def check_figure(picture: np.ndarray, arrows: bool = True) -> None:
     """A body in its two colours, upright on light ground, an arrow of force from its feet."""
     height, width = picture.shape[:2]
@@ -135,6 +142,8 @@ def test_a_recording_and_its_ghost(tmp_path: Path, walk: Recording) -> None:
     with view(*arguments) as (address, _), browser(address, tmp_path / "profile") as page:
         wait_until(lambda: "a.npz and b.npz" in text(page), 120)
         assert moving(page)
+        page.click("pause")  # or the time goes on under one's fingers
+        wait_until(lambda: not moving_now(page), 30)
         page.type_into("time, s", "4")
         wait_until(lambda: "4.00 of" in text(page), 30)
         time.sleep(6)

@@ -102,7 +102,7 @@ class Parameters:
     landing_pitch: float = _p(0.22, "rad", 0.0, 0.4, "toes-up pitch of the landing foot")
     swing_heel: float = _p(0.3, "rad", 0.0, 1.1, "heel-up pitch that the foot goes through in early swing, at 1 m/s")
     swing_heel_time: float = _p(0.25, "1", 0.1, 0.4, "when in swing it does")
-    landing_speed: float = _p(0.15, "m/s", 0.05, 0.5, "speed at which a foot that has not met the ground sinks")
+    landing_speed: float = _p(0.15, "m/s", 0.05, 1.0, "speed at which a foot that has not met the ground sinks")
     swing_end_speed: float = _p(0.3, "m/s", 0.0, 1.5, "forward speed of the foot over ground at touchdown, at 1 m/s")
     reach: float = _p(0.99, "1", 0.94, 1.0, "longest hip-ankle distance that a foothold may ask for, of the straight leg")
     dip_max: float = _p(0.05, "m", 0.0, 0.10, "lowest that the body goes for a foothold that is out of reach")
@@ -127,6 +127,14 @@ class Parameters:
     landing_damping_time: float = _p(0.12, "s", 0.05, 0.3, "time in which it fades")
     release_share: float = _p(0.06, "1", 0.02, 0.2, "load share at which the rear foot is lifted")
     transfer_gate: float = _p(0.47, "1", 0.2, 0.9, "load transfer waits here until the lead foot carries load")
+    hold_margin: float = _p(0.06, "m", 0.02, 0.12, "load transfer waits while the XCoM has more than this to go sideways to its nominal place")
+    hold_share: float = _p(0.3, "1", 0.0, 0.6, "load share of the leading foot up to which it waits")
+    hold_time: float = _p(0.15, "s", 0.0, 0.3, "longest time that it waits beyond the predicted touchdown")
+    # -- uneven ground
+    late_follow: float = _p(1.5, "m/s", 0.0, 3.0, "speed at which a foot that has not met the ground in time follows the body")
+    slope_gain: float = _p(0.2, "1", 0.0, 0.5, "share by which a step corrects the slope of the ground that is expected")
+    uneven_clearance: float = _p(1.0, "1", 0.0, 2.0, "additional clearance per unevenness of the ground that was met lately")
+    uneven_dip: float = _p(0.5, "1", 0.0, 1.5, "lower body per unevenness")
     # -- pelvis, trunk rotation, arms
     pelvis_rotation: float = _p(0.07, "rad", 0.0, 0.15, "amplitude of pelvic rotation at 1 m/s")
     thorax_rotation: float = _p(0.07, "rad", 0.0, 0.15, "amplitude of the counter-rotation of the thorax at 1 m/s")

@@ -43,6 +43,7 @@ DIP_RATE = (0.35, 0.15)  # [m/s] at which the body is lowered for a long step, a
 SLOPE_RATE = 0.5  # [rad/s] at which standing feet teach the slope of the ground
 INTEGRAL_FADE = 0.7  # [s] in which it is forgotten while the commanded speed changes
 INTEGRAL_LIMIT = 0.10  # [m] of the foothold shift that regulates speed
+UNEVEN_FADE, UNEVEN_LIMIT = 0.85, 0.03  # a step; [m]
 SINK_LIMIT = 0.06  # [m] how far below the expected ground a swing foot searches for it
 
 BODY_DTYPE = np.dtype(
@@ -69,6 +70,7 @@ PLAN_DTYPE = np.dtype(
             ("steps", "i8"),
             ("phase_start", "f8"),
             ("touchdown", "f8", (2,)),  # time of each foot's last touchdown
+            ("begun", "f8", (2,)),  # time at which each foot's stance began by the gait's clock: later than an early touchdown
             ("touchdown_pitch", "f8", (2,)),
             ("lift_off", "f8"),
             ("step_time", "f8"),
@@ -80,6 +82,7 @@ PLAN_DTYPE = np.dtype(
             # ground
             ("ground", "f8", (2,)),  # height under each ankle [m]
             ("slope", "f8"),  # rise over forward distance
+            ("unevenness", "f8"),  # heights at which feet lately met the ground unexpectedly [m]
             # targets
             ("share", "f8", (2,)),  # of the body's load, per foot
             ("push", "f8"),  # extra force of the leg that pushes off, of body weight
@@ -253,6 +256,7 @@ def _reset(observation, plan, parameters, heading):
         s.ground[i] = _ground_under(o, s, i)
         s.foot_yaw[i] = o.foot_yaw[i]
         s.touchdown[i] = o.time - 10.0
+        s.begun[i] = o.time - 10.0
     for i in range(3):
         s.step_start_com[i] = o.com[i]
 
@@ -323,6 +327,20 @@ def _begin_transfer(o, s, swing, duration, done):
 
 
 @kernel
+def _to_come(o, s, k, b, omega):
+    """How much further the XCoM has to move sideways before the leading foot can carry the body through a step [m].
+
+    A step that ends early, on raised ground, finds the XCoM still near the rear foot: a body that was set on the leading foot
+    at once would fall back from it, so the rear foot carries on.
+    """
+    lead = 1 - s.swing
+    rx, ry = math.cos(s.heading), math.sin(s.heading)
+    side = 2.0 * lead - 1.0
+    xi = (o.com[0] + o.com_velocity[0] / omega - o.ankle[lead, 0]) * rx + (o.com[1] + o.com_velocity[1] / omega - o.ankle[lead, 1]) * ry
+    return -side * xi - k.step_width / (1 + math.exp(omega * s.step_time))
+
+
+@kernel
 def _begin_swing(o, s, b):
     i = s.swing
     s.phase = SINGLE
@@ -330,7 +348,7 @@ def _begin_swing(o, s, b):
     s.cop_side_shift = 0.0
     s.phase_start = o.time
     s.lift_off = o.time
-    planned = s.touchdown[1 - i] + s.step_time
+    planned = s.begun[1 - i] + s.step_time
     s.step_end = max(planned, o.time + 0.55 * s.step_time)
     for j in range(3):
         s.swing_position[j] = o.ankle[i, j]
@@ -365,7 +383,7 @@ def _retime(o, s, k, b, omega, speed, lateral_speed):
     reach = 0.5 * (speed - travel) * s.step_time
     nominal = reach + reach / math.tanh(0.5 * omega * s.step_time)  # of d + d' / omega, in the frame of the moving pivot
     present = -pivot + (v - travel) / omega
-    planned = max(s.touchdown[stance] + s.step_time, s.lift_off + 0.55 * s.step_time)
+    planned = max(s.begun[stance] + s.step_time, s.lift_off + 0.55 * s.step_time)
     change = k.timing_range * s.step_time
     if nominal > 0.03 * b.leg:
         left = change + planned - o.time
@@ -483,16 +501,23 @@ def _swing_path(o, s, k, b, speed, dt):
         s.swing_pitch_rate = v
         s.swing_pitch_acceleration = a
     else:
+        # Late: the ground is lower than expected, and the foothold moves on with the body.
+        most = k.late_follow * dt
+        dx, dy = s.foothold[0] - s.swing_position[0], s.foothold[1] - s.swing_position[1]
+        share = min(1.0, most / max(math.sqrt(dx * dx + dy * dy), 1e-6)) if left < 0 else 0.0
+        s.swing_velocity[0] = share * dx / dt
+        s.swing_velocity[1] = share * dy / dt
         for j in range(2):
-            s.swing_velocity[j] = 0.0
+            s.swing_position[j] += s.swing_velocity[j] * dt
             s.swing_acceleration[j] = 0.0
         s.swing_pitch_rate = 0.0
         s.swing_pitch_acceleration = 0.0
     phase = (o.time - s.lift_off) / (s.step_end - s.lift_off)
+    clearance = k.clearance + k.uneven_clearance * s.unevenness
     if phase < k.clearance_peak:
-        lift = k.clearance * math.sin(0.5 * math.pi * phase / k.clearance_peak) ** 2
+        lift = clearance * math.sin(0.5 * math.pi * phase / k.clearance_peak) ** 2
     elif phase < 1.0:
-        lift = k.clearance * math.cos(0.5 * math.pi * (phase - k.clearance_peak) / (1 - k.clearance_peak)) ** 2
+        lift = clearance * math.cos(0.5 * math.pi * (phase - k.clearance_peak) / (1 - k.clearance_peak)) ** 2
     else:
         lift = -min(k.landing_speed * (o.time - s.step_end), SINK_LIMIT * b.length)
     fade = max(0.0, 1 - phase / 0.5)
@@ -525,17 +550,18 @@ def _preview(observation, plan, parameters, body, out):
 @kernel
 def _stance_foot(o, s, k, b, i, speed, transfer_time):
     """Pressure and pitch of a foot that carries load."""
-    since = o.time - s.touchdown[i]
     start, end = _cop_range(k, b, speed)
-    s.cop[i] = start + (end - start) * clamp(since / s.step_time, 0.0, 1.0)
+    clock = o.time - s.begun[i]
+    s.cop[i] = start + (end - start) * clamp(clock / s.step_time, 0.0, 1.0)
     side = 2.0 * i - 1.0
     s.cop_side[i] = -side * k.cop_medial
+    since = o.time - s.touchdown[i]
     lowered = clamp(1 - since / k.foot_lower_time, 0.0, 1.0)
     pitch = s.touchdown_pitch[i] * lowered * lowered
     rate = -2 * s.touchdown_pitch[i] * lowered / k.foot_lower_time
     rise = k.heel_rise_start * s.step_time
     span = max(s.step_time + transfer_time - rise, 0.05)
-    u = clamp((since - rise) / span, 0.0, 1.2)
+    u = clamp((clock - rise) / span, 0.0, 1.2)
     scale = min(1.0, speed * b.time / b.length)
     if u > 0:
         pitch -= k.heel_rise * scale * u * u
@@ -580,6 +606,7 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
             s.step_time = k.recovery_step_time
             s.speed_integral = 0.0
             s.touchdown[1 - swing] = t
+            s.begun[1 - swing] = t
             s.touchdown_pitch[1 - swing] = 0.0
             _begin_transfer(o, s, swing, 0.10 * b.time, s.share[1 - swing])
     elif s.mode == START:
@@ -598,6 +625,7 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
         shifted = xi * (1.0 - 2.0 * i) / max(half, 0.02)  # towards the first stance foot
         if shifted >= k.start_shift or t - s.phase_start >= k.start_time:
             s.touchdown[1 - i] = t
+            s.begun[1 - i] = t
             s.touchdown_pitch[1 - i] = 0.0
             _begin_transfer(o, s, i, k.start_transfer, s.share[1 - i])
             for j in range(3):
@@ -612,6 +640,9 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
             rate = 1.0 / s.transfer_time
             if s.transfer > k.transfer_gate and carried < 0.6 * k.transfer_gate:
                 rate *= 0.1
+            if s.transfer < k.hold_share and t < s.step_end + k.hold_time and _to_come(o, s, k, b, omega) > k.hold_margin:
+                rate = 0.0
+                s.begun[lead] = t
             s.transfer = min(1.0, s.transfer + rate * dt)
             s.share[lead] = s.transfer
             s.share[i] = 1 - s.transfer
@@ -632,25 +663,28 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
             s.cop_side[lead] += s.cop_side_shift
             if o.load[lead] > 0.3 * b.mass * GRAVITY and o.foot_pitch[lead] < 0.1 + s.slope and o.foot_pitch[lead] > s.slope - 0.1:
                 s.ground[lead] += clamp(_ground_under(o, s, lead) - s.ground[lead], -0.5 * dt, 0.5 * dt)
-                if 0.15 < (t - s.touchdown[lead]) / s.step_time < 0.6:  # the foot lies flat, heel not yet rising
+                if 0.15 < (t - s.begun[lead]) / s.step_time < 0.6:  # the foot lies flat, heel not yet rising
                     s.slope += clamp(o.foot_pitch[lead] - s.slope, -0.2 * SLOPE_RATE * dt, 0.2 * SLOPE_RATE * dt)
             swung = (t - s.lift_off) / (s.step_end - s.lift_off)
-            late = clamp(((t - s.touchdown[lead]) / s.step_time - k.push_start) / max(1 - k.push_start, 0.02), 0.0, 1.0)
+            late = clamp(((t - s.begun[lead]) / s.step_time - k.push_start) / max(1 - k.push_start, 0.02), 0.0, 1.0)
             s.push = _push_off(s, k, b, speed) * late * late
-            if swung < FREEZE:
+            if swung < FREEZE or swung > 1.0:
                 if swung < RETIME:
                     _retime(o, s, k, b, omega, speed, lateral_speed)
                 _place_foot(o, s, k, b, omega, speed)
             _swing_path(o, s, k, b, speed, dt)
             if o.contact[i] == 1 and swung > EARLIEST_TOUCHDOWN:
                 s.touchdown[i] = t
+                s.begun[i] = t
                 s.foot_yaw[i] = o.foot_yaw[i]
                 s.touchdown_pitch[i] = clamp(o.foot_pitch[i], -0.1, 0.5)
                 ahead = (o.ankle[i, 0] - o.ankle[lead, 0]) * fx + (o.ankle[i, 1] - o.ankle[lead, 1]) * fy
                 s.ground[i] = _ground_under(o, s, i)
+                surprise = abs(s.ground[i] - s.ground[lead] - s.slope * ahead)
+                s.unevenness = max(UNEVEN_FADE * s.unevenness, min(surprise, UNEVEN_LIMIT * b.length))
                 if abs(ahead) > 0.15 * b.leg:
                     rise = (s.ground[i] - s.ground[lead]) / ahead
-                    s.slope += 0.3 * (clamp(rise, -0.2, 0.2) - s.slope)
+                    s.slope += k.slope_gain * (clamp(rise, -0.2, 0.2) - s.slope)
                 taken = t - max(s.touchdown[lead], s.phase_start - s.step_time)
                 advanced = (o.com[0] - s.step_start_com[0]) * fx + (o.com[1] - s.step_start_com[1]) * fy
                 if s.steps > 0:
@@ -677,8 +711,8 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
 
     # height of the CoM, pelvis, arms
     if s.mode == WALK:
-        psi = (t - s.touchdown[1 - s.swing]) / s.step_time
-        base = k.com_height
+        psi = (t - s.begun[1 - s.swing]) / s.step_time
+        base = k.com_height - k.uneven_dip * s.unevenness
         bounce = _bounce(k, b, speed, s.step_time)
         w = 2 * math.pi / s.step_time
         angle = 2 * math.pi * (psi - 0.5 * k.double_support)

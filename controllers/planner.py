@@ -327,17 +327,25 @@ def _begin_transfer(o, s, swing, duration, done):
 
 
 @kernel
-def _to_come(o, s, k, b, omega):
-    """How much further the XCoM has to move sideways before the leading foot can carry the body through a step [m].
+def _too_early(o, s, k, b, omega, speed):
+    """Whether the body has to move on before the leading foot can carry it through a step.
 
     A step that ends early, on raised ground, finds the XCoM still near the rear foot: a body that was set on the leading foot
-    at once would fall back from it, so the rear foot carries on.
+    at once would fall back from it, so the rear foot carries on, but not beyond the forward XCoM of a periodic gait.
     """
     lead = 1 - s.swing
-    rx, ry = math.cos(s.heading), math.sin(s.heading)
+    if o.time > s.touchdown[lead] + k.hold_time * max(s.step_end - s.touchdown[lead], 0.0):
+        return False
+    fx, fy = -math.sin(s.heading), math.cos(s.heading)
     side = 2.0 * lead - 1.0
-    xi = (o.com[0] + o.com_velocity[0] / omega - o.ankle[lead, 0]) * rx + (o.com[1] + o.com_velocity[1] / omega - o.ankle[lead, 1]) * ry
-    return -side * xi - k.step_width / (1 + math.exp(omega * s.step_time))
+    x = o.com[0] + o.com_velocity[0] / omega - o.ankle[lead, 0]
+    y = o.com[1] + o.com_velocity[1] / omega - o.ankle[lead, 1]
+    lateral = side * (x * fy - y * fx) + k.step_width / (1 + math.exp(omega * s.step_time))
+    start, end = _cop_range(k, b, speed)
+    travel = (end - start) / s.step_time
+    reach = 0.5 * (speed - travel) * s.step_time
+    forward = x * fx + y * fy - start + reach - travel / omega - reach / math.tanh(0.5 * omega * s.step_time)
+    return lateral < -k.hold_margin and forward < 0
 
 
 @kernel
@@ -367,11 +375,11 @@ def _begin_swing(o, s, b):
 
 
 @kernel
-def _retime(o, s, k, b, omega, speed, lateral_speed):
+def _retime(o, s, k, b, omega, speed):
     """Move the end of the step towards the moment at which the forward XCoM will be where a periodic gait has it.
 
     Khadiv et al. (2016, Humanoids) adapt step timing together with the foothold; here the pendulum's own exponential gives
-    the time in closed form. A fast sideways motion shortens the step.
+    the time in closed form.
     """
     stance = 1 - s.swing
     fx, fy = -math.sin(s.heading), math.cos(s.heading)
@@ -392,10 +400,14 @@ def _retime(o, s, k, b, omega, speed, lateral_speed):
         change = clamp(k.timing_gain * (o.time + left - planned), -change, change)
     else:
         change = 0.0
-    excess = lateral_speed - k.early_step_speed
-    if excess > 0:
-        change -= k.early_step_gain * excess * s.step_time
-    s.step_end = max(planned + change, o.time + 0.2 * s.step_time, s.lift_off + 0.4 * s.step_time)
+    # A body that falls to a side does so exponentially, too: the foot has to be down while it still reaches far enough.
+    side = 2.0 * s.swing - 1.0
+    rx, ry = fy, -fx
+    v_r = o.com_velocity[0] * rx + o.com_velocity[1] * ry + lever * (o.angular_momentum[0] * fx + o.angular_momentum[1] * fy)
+    off = side * ((o.com[0] - o.ankle[stance, 0]) * rx + (o.com[1] - o.ankle[stance, 1]) * ry - s.cop_side[stance] + v_r / omega)
+    room = k.lateral_reach if off > 0 else k.lateral_reach_out
+    latest = o.time + math.log(max(room / max(abs(off), 1e-3), 1.0)) / omega
+    s.step_end = max(min(planned + change, latest), o.time + 0.2 * s.step_time, s.lift_off + 0.4 * s.step_time)
 
 
 @kernel
@@ -445,10 +457,11 @@ def _place_foot(o, s, k, b, omega, speed):
     forward = x_td + reach + k.foothold_speed_gain * (v_td - nominal) / omega + k.foothold_offset - start
     forward += k.foothold_offset_speed * speed - k.foothold_integral * s.speed_integral
     lateral = stance_r + side * k.step_width + k.lateral_gain * (y_td + w_td / omega - wanted) + turn
-    # no crossing of the stance leg, no foothold out of reach of the hip
-    gap = side * (lateral - stance_r)
-    lateral = stance_r + side * clamp(gap, NARROWEST * b.hip_half, 0.55 * b.leg)
+    # no foothold out of reach of the hip, and the line of the stance foot is crossed only well ahead of it
     forward = clamp(forward, -0.45 * b.leg, 0.62 * b.leg)
+    passed = clamp(((forward - ax * fx - ay * fy) / b.leg - 0.2) / 0.15, 0.0, 1.0)
+    narrowest = (1 - passed) * NARROWEST * b.hip_half - passed * k.cross
+    lateral = stance_r + side * clamp(side * (lateral - stance_r), narrowest, 0.55 * b.leg)
     s.foothold[0] = o.com[0] + forward * fx + lateral * rx
     s.foothold[1] = o.com[1] + forward * fy + lateral * ry
     ahead = (s.foothold[0] - o.ankle[stance, 0]) * fx + (s.foothold[1] - o.ankle[stance, 1]) * fy
@@ -583,7 +596,6 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
     s.heading += s.heading_rate * dt
     fx, fy = -math.sin(s.heading), math.cos(s.heading)
     speed = k.speed_feed_forward * s.speed if s.speed > LOWEST_SPEED else 0.0
-    lateral_speed = abs(o.com_velocity[0] * fy - o.com_velocity[1] * fx)
 
     if s.mode == STAND or s.mode == START:
         flat = 0.5 * (o.foot_pitch[0] + o.foot_pitch[1])
@@ -640,7 +652,7 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
             rate = 1.0 / s.transfer_time
             if s.transfer > k.transfer_gate and carried < 0.6 * k.transfer_gate:
                 rate *= 0.1
-            if s.transfer < k.hold_share and t < s.step_end + k.hold_time and _to_come(o, s, k, b, omega) > k.hold_margin:
+            if s.transfer < k.hold_share and _too_early(o, s, k, b, omega, speed):
                 rate = 0.0
                 s.begun[lead] = t
             s.transfer = min(1.0, s.transfer + rate * dt)
@@ -670,7 +682,7 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
             s.push = _push_off(s, k, b, speed) * late * late
             if swung < FREEZE or swung > 1.0:
                 if swung < RETIME:
-                    _retime(o, s, k, b, omega, speed, lateral_speed)
+                    _retime(o, s, k, b, omega, speed)
                 _place_foot(o, s, k, b, omega, speed)
             _swing_path(o, s, k, b, speed, dt)
             if o.contact[i] == 1 and swung > EARLIEST_TOUCHDOWN:

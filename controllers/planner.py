@@ -40,6 +40,7 @@ STOP_SPREAD = 0.16  # [m] fore-aft distance of the feet below which standing can
 NARROWEST = 0.4  # of half the hip spacing: the nearest that a foot is set to the line of the other (feet pass fore and aft)
 DIP_SLACK = 0.015  # [m] out of reach that is left to the foothold: an ordinary step is not to lower the body
 DIP_RATE = (0.35, 0.15)  # [m/s] at which the body is lowered for a long step, and raised again
+STILL_FOOT = 0.25  # [rad/s] slower than this a standing foot lies flat
 SLOPE_RATE = 0.5  # [rad/s] at which standing feet teach the slope of the ground
 INTEGRAL_FADE = 0.7  # [s] in which it is forgotten while the commanded speed changes
 INTEGRAL_LIMIT = 0.10  # [m] of the foothold shift that regulates speed
@@ -302,12 +303,13 @@ def _stand(o, s, k, b, omega):
     xi_share = ((xi_x - ref_x) * dx + (xi_y - ref_y) * dy) / dd + 0.5
     xi_ahead = k.stand_cop + (xi_x - ref_x - (xi_share - 0.5) * dx) * fx + (xi_y - ref_y - (xi_share - 0.5) * dy) * fy
     spread = math.sqrt(dd)
-    outside = max(xi_ahead - (b.toe - 0.02), -b.heel + 0.015 - xi_ahead, (xi_share - 1.0) * spread - 0.02, -xi_share * spread - 0.02)
+    outside = max(xi_ahead - b.ball, -b.heel + 0.015 - xi_ahead, (xi_share - 1.0) * spread - 0.02, -xi_share * spread - 0.02)
     share = clamp(share, 0.02, 0.98)
     s.share[0] = 1 - share
     s.share[1] = share
     for i in range(2):
-        s.cop[i] = clamp(ahead, -b.heel + 0.012, b.toe - 0.03)
+        # beyond the ball the toes would have to hold, which are too weak: the heel would rise
+        s.cop[i] = clamp(ahead, -b.heel + 0.012, b.ball + 0.01 * b.length)
         s.cop_side[i] = 0.0
         s.foot_pitch[i] = s.slope
         s.foot_pitch_rate[i] = 0.0
@@ -599,7 +601,8 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
 
     if s.mode == STAND or s.mode == START:
         flat = 0.5 * (o.foot_pitch[0] + o.foot_pitch[1])
-        if o.load[0] + o.load[1] > 0.8 * b.mass * GRAVITY:
+        still = max(abs(o.foot_pitch_rate[0]), abs(o.foot_pitch_rate[1])) < STILL_FOOT
+        if still and o.load[0] + o.load[1] > 0.8 * b.mass * GRAVITY:  # not while the body tips over its toes
             s.slope += clamp(flat - s.slope, -SLOPE_RATE * dt, SLOPE_RATE * dt)
             for i in range(2):
                 s.ground[i] += clamp(_ground_under(o, s, i) - s.ground[i], -0.1 * dt, 0.1 * dt)

@@ -42,6 +42,7 @@ LOOK_AHEAD = 2e-3  # [s] step of the finite difference that gives the swing join
 FZ_RANGE = (0.15, 2.2)  # vertical force asked for, in body weights
 TWIST_FRICTION = 0.35  # share of the vertical force that is counted on against twisting: feet meet friction of 0.6 and more
 TWIST_WIDTH = 0.04  # [leg lengths] arm of friction across the ball of the foot
+KNEE_GUARD_KP = 250.0  # [N m/rad] reference body
 STANCE_KD = 2.0  # [N m s/rad] residual damping of a force-controlled joint (hip, knee)
 # Stiffness of the joints that hold a pose, reference body [N m/rad], and damping time kd / kp [s].
 HEAD_KP, HIP_ROTATION_KP, FOOT_YAW_KP, INVERSION_KP, MTP_KP, MTP_STAND_KP = 40.0, 150.0, 80.0, 60.0, 15.0, 25.0
@@ -358,6 +359,9 @@ def _torques(
             kd[first + j] = damping
         kd[first] += fresh
         kd[first + 3] += fresh
+        # A straight leg is a strut that carries what comes, whatever its joints do: keep the knee a little bent.
+        guard = k.knee_guard if s.mode == WALK else k.knee_guard_stand
+        tau[first + 3] += KNEE_GUARD_KP * scale * max(guard - q[first + 3], 0.0)
         kp[first + 2] = FOOT_YAW_KP * scale
         kd[first + 2] = POSE_ZETA * kp[first + 2]
         turned = s.foot_yaw[i] - o.foot_yaw[i]

@@ -97,6 +97,8 @@ class Parameters:
     trunk_lean: float = _p(0.03, "rad", -0.05, 0.15, "forward lean of the trunk at 1 m/s")
     swing_reaction: float = _p(0.5, "1", 0.0, 1.0, "share of the swing hip's torque that the stance leg takes up in advance")
     friction: float = _p(0.55, "1", 0.4, 0.7, "horizontal over vertical ground force at most")
+    knee_guard: float = _p(0.0, "rad", -0.05, 0.15, "flexion below which the knee of a standing leg is bent again, walking")
+    knee_guard_stand: float = _p(0.08, "rad", -0.05, 0.3, "the same, standing")
     # -- swing
     clearance: float = _p(0.03, "m", 0.015, 0.06, "height of the lowest point of the sole in mid-swing")
     clearance_peak: float = _p(0.45, "1", 0.3, 0.6, "when in swing the sole is highest")

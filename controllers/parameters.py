@@ -86,6 +86,7 @@ class Parameters:
     com_bounce: float = _p(
         0.018, "m", 0.0, 0.035, "amplitude of the CoM's rise and fall at a step of 0.65 m; grows with the square of the step"
     )
+    bounce_lead: float = _p(0.0, "1", -0.05, 0.2, "the CoM is lowest this much before the middle of double support, of step time")
     bounce_feed_forward: float = _p(0.4, "1", 0.0, 1.0, "share of the planned vertical acceleration that is fed forward")
     height_stiffness: float = _p(160.0, "1/s^2", 60.0, 260.0, "vertical stiffness per mass")
     height_damping: float = _p(10.0, "1/s", 4.0, 25.0, "vertical damping per mass")

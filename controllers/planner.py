@@ -730,7 +730,7 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
         base = k.com_height - k.uneven_dip * s.unevenness
         bounce = _bounce(k, b, speed, s.step_time)
         w = 2 * math.pi / s.step_time
-        angle = 2 * math.pi * (psi - 0.5 * k.double_support)
+        angle = 2 * math.pi * (psi - 0.5 * k.double_support + k.bounce_lead)
         up = -bounce * (1 + math.cos(angle))  # highest at mid-stance
         s.height_rate = bounce * w * math.sin(angle)
         s.height_acceleration = bounce * w * w * math.cos(angle) if psi < 1.1 else 0.0

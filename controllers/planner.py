@@ -38,6 +38,7 @@ EARLIEST_TOUCHDOWN = 0.55  # share of swing before which ground contact is a stu
 STOP_SPEED = 0.22  # [m/s] CoM speed below which standing can take over
 STOP_SPREAD = 0.16  # [m] fore-aft distance of the feet below which standing can take over
 NARROWEST = 0.4  # of half the hip spacing: the nearest that a foot is set to the line of the other (feet pass fore and aft)
+WIDEST = 0.7  # of the leg: the furthest that a foot is set from the line of the other
 DIP_SLACK = 0.015  # [m] out of reach that is left to the foothold: an ordinary step is not to lower the body
 DIP_RATE = (0.35, 0.15)  # [m/s] at which the body is lowered for a long step, and raised again
 STILL_FOOT = 0.25  # [rad/s] slower than this a standing foot lies flat
@@ -463,26 +464,28 @@ def _place_foot(o, s, k, b, omega, speed):
     forward = clamp(forward, -0.45 * b.leg, 0.62 * b.leg)
     passed = clamp(((forward - ax * fx - ay * fy) / b.leg - 0.2) / 0.15, 0.0, 1.0)
     narrowest = (1 - passed) * NARROWEST * b.hip_half - passed * k.cross
-    lateral = stance_r + side * clamp(side * (lateral - stance_r), narrowest, 0.55 * b.leg)
+    lateral = stance_r + side * clamp(side * (lateral - stance_r), narrowest, WIDEST * b.leg)
     s.foothold[0] = o.com[0] + forward * fx + lateral * rx
     s.foothold[1] = o.com[1] + forward * fy + lateral * ry
     ahead = (s.foothold[0] - o.ankle[stance, 0]) * fx + (s.foothold[1] - o.ankle[stance, 1]) * fy
     s.foothold[2] = s.ground[stance] + s.slope * ahead
-    # A foothold beyond the leg's reach is first met by a lower body, and what is then still out of reach is brought in along
-    # the direction of travel.
+    # A foothold beyond the leg's reach is first met by a lower body, and what is then still out of reach is brought in towards
+    # the hip.
     hip_f = x_td - 0.5 * k.double_support * s.step_time * v_td  # x_td lies half a double support after touchdown
     travelled = hip_f - (ax * fx + ay * fy)
     at_landing = s.height_base - 2 * _bounce(k, b, speed, s.step_time) + s.ground[stance] + s.slope * travelled
     drop = o.hip[i, 2] + at_landing - o.com[2] - (s.foothold[2] + ankle_above_sole(k.landing_pitch, b))
     longest = k.reach * (b.thigh + b.shank)
-    asked = forward - hip_f
+    hip_r = y_td - 0.5 * k.double_support * s.step_time * w_td + side * b.hip_half
+    reach_f, reach_r = forward - hip_f, lateral - hip_r
+    asked = math.sqrt(reach_f * reach_f + reach_r * reach_r)
     lower = drop - math.sqrt(max(longest * longest - asked * asked, 0.25 * longest * longest))
     s.dip_goal = clamp(lower - DIP_SLACK * b.length, 0.0, k.dip_max)
     drop -= s.dip_goal
-    excess = asked - math.sqrt(max(longest * longest - drop * drop, 0.01))
+    excess = 1.0 - math.sqrt(max(longest * longest - drop * drop, 0.01)) / max(asked, 1e-6)
     if excess > 0:
-        s.foothold[0] -= excess * fx
-        s.foothold[1] -= excess * fy
+        s.foothold[0] -= excess * (reach_f * fx + reach_r * rx)
+        s.foothold[1] -= excess * (reach_f * fy + reach_r * ry)
     s.foothold_yaw = s.heading + s.heading_rate * 0.5 * s.step_time - side * k.toe_out
 
 

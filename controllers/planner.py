@@ -35,8 +35,7 @@ FOOT_STOP = 0.08  # [s] in which the landing foot's forward speed would run out
 FREEZE = 0.85  # share of swing after which the foothold is no longer changed
 RETIME = 0.6  # share of swing after which the step's end is no longer moved
 EARLIEST_TOUCHDOWN = 0.55  # share of swing before which ground contact is a stumble, not a touchdown
-STOP_SPEED = 0.22  # [m/s] CoM speed below which standing can take over
-STOP_SPREAD = 0.16  # [m] fore-aft distance of the feet below which standing can take over
+STOP_SPREAD = 0.20  # [m] fore-aft distance of the feet below which standing can take over
 NARROWEST = 0.4  # of half the hip spacing: the nearest that a foot is set to the line of the other (feet pass fore and aft)
 WIDEST = 0.7  # of the leg: the furthest that a foot is set from the line of the other
 DIP_SLACK = 0.015  # [m] out of reach that is left to the foothold: an ordinary step is not to lower the body
@@ -595,7 +594,8 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
     t = o.time
     walking = s.mode != STAND
     s.speed += clamp(speed_command - s.speed, -k.speed_slew * dt, k.speed_slew * dt) if walking else -s.speed
-    if abs(speed_command - s.speed) > LOWEST_SPEED:  # what was learned at one speed is wrong at another
+    steady = walking and abs(speed_command - s.speed) <= LOWEST_SPEED and s.speed > LOWEST_SPEED
+    if not steady:  # what was learned at one speed is wrong at another
         s.speed_integral -= s.speed_integral * dt / (INTEGRAL_FADE * b.time)
     s.heading_rate += clamp((heading_rate if walking else 0.0) - s.heading_rate, -1.0 * dt, 1.0 * dt)
     s.heading += s.heading_rate * dt
@@ -707,6 +707,7 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
                 advanced = (o.com[0] - s.step_start_com[0]) * fx + (o.com[1] - s.step_start_com[1]) * fy
                 if s.steps > 0:
                     s.speed_mean = advanced / max(taken, 0.1)
+                if s.steps > 0 and steady:
                     behind = s.speed_integral + k.speed_integral * (s.speed - s.speed_mean) * taken
                     s.speed_integral = clamp(behind, -INTEGRAL_LIMIT * b.length, INTEGRAL_LIMIT * b.length)
                 for j in range(3):
@@ -715,13 +716,8 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
                 s.step_time = step_time_law(s.speed, k.step_time_factor, k.step_time_max, b.length, b.time)
                 if s.speed <= LOWEST_SPEED:
                     s.step_time = k.recovery_step_time
-                com_speed = math.sqrt(o.com_velocity[0] ** 2 + o.com_velocity[1] ** 2)
-                if (
-                    speed_command <= LOWEST_SPEED
-                    and s.speed <= LOWEST_SPEED
-                    and com_speed < STOP_SPEED * b.length / b.time
-                    and abs(ahead) < STOP_SPREAD * b.length
-                ):
+                stopping = speed_command <= LOWEST_SPEED and s.speed <= LOWEST_SPEED and abs(ahead) < STOP_SPREAD * b.length
+                if stopping and _stand(o, s, k, b, omega) < 0:
                     s.mode = STAND
                     s.swing = lead
                 else:

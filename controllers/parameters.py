@@ -131,7 +131,9 @@ class Parameters:
     landing_damping_time: float = _p(0.12, "s", 0.05, 0.3, "time in which it fades")
     release_share: float = _p(0.06, "1", 0.02, 0.2, "load share at which the rear foot is lifted")
     transfer_gate: float = _p(0.47, "1", 0.2, 0.9, "load transfer waits here until the lead foot carries load")
-    hold_margin: float = _p(0.06, "m", 0.02, 0.12, "load transfer waits while the XCoM has more than this to go sideways to its nominal place")
+    hold_margin: float = _p(
+        0.06, "m", 0.02, 0.12, "load transfer waits while the XCoM has more than this to go sideways to its nominal place"
+    )
     hold_share: float = _p(0.3, "1", 0.0, 0.6, "load share of the leading foot up to which it waits")
     hold_time: float = _p(1.5, "1", 0.0, 3.0, "longest time that it waits, of the time by which the step ended early")
     # -- uneven ground

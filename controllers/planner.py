@@ -41,6 +41,9 @@ WIDEST = 0.7  # of the leg: the furthest that a foot is set from the line of the
 DIP_SLACK = 0.015  # [m] out of reach that is left to the foothold: an ordinary step is not to lower the body
 DIP_RATE = (0.35, 0.15)  # [m/s] at which the body is lowered for a long step, and raised again
 STILL_FOOT = 0.25  # [rad/s] slower than this a standing foot lies flat
+GROUND_RATE = (0.1, 0.5)  # [m/s] at which feet teach the height of the ground, standing and walking
+HEIGHT_RATE = 0.08  # [m/s] between the heights of standing and walking
+HEADING_SLEW = 1.0  # [rad/s^2] of the commanded rate of turning
 SLOPE_RATE = 0.5  # [rad/s] at which standing feet teach the slope of the ground
 INTEGRAL_FADE = 0.7  # [s] in which it is forgotten while the commanded speed changes
 INTEGRAL_LIMIT = 0.10  # [m] of the foothold shift that regulates speed
@@ -366,7 +369,7 @@ def _begin_swing(o, s, b):
         s.swing_acceleration[j] = 0.0
         s.foothold[j] = o.ankle[i, j]
     s.swing_pitch = o.foot_pitch[i]
-    s.swing_pitch_rate = clamp(o.foot_pitch_rate[i], -4.0, 4.0)
+    s.swing_pitch_rate = clamp(o.foot_pitch_rate[i], -4.0 / b.time, 4.0 / b.time)
     s.swing_pitch_acceleration = 0.0
     # the heading counts turns, the foot's yaw does not
     turns = math.floor((s.heading - o.foot_yaw[i]) / (2 * math.pi) + 0.5)
@@ -408,7 +411,7 @@ def _retime(o, s, k, b, omega, speed):
     v_r = o.com_velocity[0] * rx + o.com_velocity[1] * ry + lever * (o.angular_momentum[0] * fx + o.angular_momentum[1] * fy)
     off = side * ((o.com[0] - o.ankle[stance, 0]) * rx + (o.com[1] - o.ankle[stance, 1]) * ry - s.cop_side[stance] + v_r / omega)
     room = k.lateral_reach if off > 0 else k.lateral_reach_out
-    latest = o.time + math.log(max(room / max(abs(off), 1e-3), 1.0)) / omega
+    latest = o.time + math.log(max(room / max(abs(off), 1e-3 * b.length), 1.0)) / omega
     s.step_end = max(min(planned + change, latest), o.time + 0.2 * s.step_time, s.lift_off + 0.4 * s.step_time)
 
 
@@ -592,23 +595,25 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
     o, s, k, b = observation[0], plan[0], parameters[0], body[0]
     omega = math.sqrt(GRAVITY / k.com_height)
     t = o.time
+    pace = b.length / b.time  # scales speeds to the body
     walking = s.mode != STAND
     s.speed += clamp(speed_command - s.speed, -k.speed_slew * dt, k.speed_slew * dt) if walking else -s.speed
     steady = walking and abs(speed_command - s.speed) <= LOWEST_SPEED and s.speed > LOWEST_SPEED
     if not steady:  # what was learned at one speed is wrong at another
         s.speed_integral -= s.speed_integral * dt / (INTEGRAL_FADE * b.time)
-    s.heading_rate += clamp((heading_rate if walking else 0.0) - s.heading_rate, -1.0 * dt, 1.0 * dt)
+    turn = HEADING_SLEW * dt / (b.time * b.time)
+    s.heading_rate += clamp((heading_rate if walking else 0.0) - s.heading_rate, -turn, turn)
     s.heading += s.heading_rate * dt
     fx, fy = -math.sin(s.heading), math.cos(s.heading)
     speed = k.speed_feed_forward * s.speed if s.speed > LOWEST_SPEED else 0.0
 
     if s.mode == STAND or s.mode == START:
         flat = 0.5 * (o.foot_pitch[0] + o.foot_pitch[1])
-        still = max(abs(o.foot_pitch_rate[0]), abs(o.foot_pitch_rate[1])) < STILL_FOOT
+        still = max(abs(o.foot_pitch_rate[0]), abs(o.foot_pitch_rate[1])) < STILL_FOOT / b.time
         if still and o.load[0] + o.load[1] > 0.8 * b.mass * GRAVITY:  # not while the body tips over its toes
-            s.slope += clamp(flat - s.slope, -SLOPE_RATE * dt, SLOPE_RATE * dt)
+            s.slope += clamp(flat - s.slope, -SLOPE_RATE * dt / b.time, SLOPE_RATE * dt / b.time)
             for i in range(2):
-                s.ground[i] += clamp(_ground_under(o, s, i) - s.ground[i], -0.1 * dt, 0.1 * dt)
+                s.ground[i] += clamp(_ground_under(o, s, i) - s.ground[i], -GROUND_RATE[0] * pace * dt, GROUND_RATE[0] * pace * dt)
     if s.mode == STAND:
         outside = _stand(o, s, k, b, omega)
         if speed_command > LOWEST_SPEED:
@@ -680,9 +685,9 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
             s.cop[lead] = clamp(s.cop[lead] + s.cop_shift, -b.heel + 0.01, b.toe - 0.02)
             s.cop_side[lead] += s.cop_side_shift
             if o.load[lead] > 0.3 * b.mass * GRAVITY and o.foot_pitch[lead] < 0.1 + s.slope and o.foot_pitch[lead] > s.slope - 0.1:
-                s.ground[lead] += clamp(_ground_under(o, s, lead) - s.ground[lead], -0.5 * dt, 0.5 * dt)
+                s.ground[lead] += clamp(_ground_under(o, s, lead) - s.ground[lead], -GROUND_RATE[1] * pace * dt, GROUND_RATE[1] * pace * dt)
                 if 0.15 < (t - s.begun[lead]) / s.step_time < 0.6:  # the foot lies flat, heel not yet rising
-                    s.slope += clamp(o.foot_pitch[lead] - s.slope, -0.2 * SLOPE_RATE * dt, 0.2 * SLOPE_RATE * dt)
+                    s.slope += clamp(o.foot_pitch[lead] - s.slope, -0.2 * SLOPE_RATE * dt / b.time, 0.2 * SLOPE_RATE * dt / b.time)
             swung = (t - s.lift_off) / (s.step_end - s.lift_off)
             late = clamp(((t - s.begun[lead]) / s.step_time - k.push_start) / max(1 - k.push_start, 0.02), 0.0, 1.0)
             s.push = _push_off(s, k, b, speed) * late * late
@@ -751,14 +756,14 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
         s.pelvis_yaw_rate = 0.0
         s.thorax_yaw = 0.0
         s.lean = 0.0
-    s.height_base += clamp(base - s.height_base, -0.08 * dt, 0.08 * dt)
+    s.height_base += clamp(base - s.height_base, -HEIGHT_RATE * pace * dt, HEIGHT_RATE * pace * dt)
     ground = 0.0  # under the CoM
     for i in range(2):
         ahead = (o.com[0] - o.ankle[i, 0]) * fx + (o.com[1] - o.ankle[i, 1]) * fy
         ground += s.share[i] * (s.ground[i] + s.slope * ahead)
     if s.mode != WALK:
         s.dip_goal = 0.0
-    dip_rate = clamp((s.dip_goal - s.dip) / dt, -DIP_RATE[1], DIP_RATE[0])
+    dip_rate = clamp((s.dip_goal - s.dip) / dt, -DIP_RATE[1] * pace, DIP_RATE[0] * pace)
     s.dip += dip_rate * dt
     s.height = ground + s.height_base + up - s.dip
     s.height_rate -= dip_rate

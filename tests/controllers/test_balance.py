@@ -10,8 +10,8 @@ import pinocchio as pin
 import pytest
 
 from sandbox.bodies import Anatomy, to_urdf
-from sandbox.bodies.kinematics import MTP
-from sandbox.controllers.balance import MTP_DAMPING, MTP_STAND_KP, Controller, cholesky_solve
+from sandbox.bodies.kinematics import KNEE, MTP
+from sandbox.controllers.balance import KNEE_GUARD_KP, MTP_DAMPING, MTP_STAND_KP, Controller, cholesky_solve
 from sandbox.controllers.observation import Observer
 from sandbox.controllers.parameters import Parameters
 from sandbox.controllers.planner import DOUBLE, SINGLE, STAND, START, WALK, GaitPlanner
@@ -116,8 +116,8 @@ def test_cholesky_solve_of_a_body(capfd) -> None:
 # -- stable PD ---------------------------------------------------------------------------------------------------------
 
 
-def toe_spring(loop: Loop) -> np.ndarray:
-    """Torque (n,) of the toes of the feet that stand: a plain spring, outside the implicit law."""
+def springs(loop: Loop) -> np.ndarray:
+    """Torque (n,) of the plain springs of a leg that stands, outside the implicit law: of its toes, and of a straight knee."""
     s, k, tau = loop.plan, loop.planner.parameters[0], np.zeros(N)
     for foot in (0, 1):
         if s.mode == WALK and s.phase == SINGLE and foot == s.swing:
@@ -129,6 +129,9 @@ def toe_spring(loop: Loop) -> np.ndarray:
         else:
             stiff, bent = MTP_STAND_KP, 0.0
         tau[j] = stiff * (bent - loop.state.q[j]) - MTP_DAMPING * loop.state.qd[j]
+        knee = loop.observer.tree.leg[foot] + KNEE
+        guard = k.knee_guard if s.mode == WALK else k.knee_guard_stand
+        tau[knee] = KNEE_GUARD_KP * max(guard - loop.state.q[knee], 0.0)
     return tau
 
 
@@ -140,7 +143,7 @@ def paper(loop: Loop, feed_forward: np.ndarray) -> np.ndarray:
     """
     c, s = loop.controller, loop.state
     kp, kd, target, rate = c._kp, c._kd, c._target, c._target_rate
-    feed_forward = feed_forward + toe_spring(loop)
+    feed_forward = feed_forward + springs(loop)
     a, b = loop.mass_matrix, -loop.bias
     a[loop.idx_v, loop.idx_v] += DT * kd + DT**2 * kp
     b[loop.idx_v] += kp * (target - s.q - DT * s.qd) + kd * (rate - s.qd) + feed_forward

@@ -212,7 +212,7 @@ def test_contact_is_reported_never_decided(planner) -> None:
     swing = int(s.swing)
     observation[0].contact[swing] = 0
     observation[0].load[swing] = 0.0
-    advance(made, observation, float(s.step_end) - float(observation[0].time) + 0.15)
+    advance(made, observation, float(s.step_end) - float(observation[0].time) + 0.05)
     assert (s.mode, s.phase, s.swing) == (WALK, SINGLE, swing)
     assert observation[0].time > s.step_end
     late = float(s.swing_position[2])
@@ -254,6 +254,7 @@ def test_load_leaves_the_rear_foot_only_when_the_lead_foot_carries(planner) -> N
         o.contact[:] = 1
         advance(made, observation, DT)
         assert s.phase == DOUBLE
+        s.step_end = s.touchdown[swing]  # no early step, with which the load would wait
         weight = made.body[0].mass * 9.81
         o.load[swing], o.load[1 - swing] = carried * weight, (1 - carried) * weight
         advance(made, observation, 0.9 * float(s.transfer_time))
@@ -309,8 +310,8 @@ def test_left_and_right_mirror_each_other(planner, swung: float) -> None:
 
 # How quantities of the observation and the plan scale: exponents of length and time; what is not named has no dimension.
 LENGTHS = "com upper_com hip ankle sole_low sole_low_ahead speed_integral step_start_com ground cop cop_side cop_shift cop_side_shift "
-LENGTHS += "swing_position swing_lift foothold height height_base dip dip_goal"
-TIMES = "time phase_start touchdown lift_off step_time step_end release transfer_time"
+LENGTHS += "unevenness swing_position swing_lift foothold height height_base dip dip_goal"
+TIMES = "time phase_start touchdown begun lift_off step_time step_end release transfer_time"
 SPEEDS = "com_velocity upper_com_velocity hip_velocity ankle_velocity speed speed_mean swing_velocity height_rate"
 RATES = "pelvis_yaw_rate foot_pitch_rate heading_rate swing_pitch_rate shoulder_rate"
 EXPONENTS = dict.fromkeys(LENGTHS.split(), (1, 0)) | dict.fromkeys(TIMES.split(), (0, 1))
@@ -334,11 +335,7 @@ def scaled(record: np.ndarray, anatomy: Anatomy) -> np.ndarray:
 @pytest.mark.parametrize("anatomy", [LARGE, Anatomy(55, 1.62)], ids=lambda a: f"{a.height:g}m")
 @pytest.mark.parametrize("swung", [0.2, 0.5, 0.8])
 def test_a_similar_body_plans_a_similar_step(planner, swung: float, anatomy: Anatomy) -> None:
-    """Dynamic similarity (Froude): the plan of the scaled observation is the scaled plan.
-
-    Exactly so in time, footholds and pressure. Some limits on how fast a target may change have no scale, which may tell in
-    heights.
-    """
+    """Dynamic similarity (Froude): the plan of the scaled observation is the scaled plan."""
     length = anatomy.leg_length / REFERENCE.leg_length
     time = math.sqrt(length)
     made, observation = planner(swung)
@@ -351,8 +348,5 @@ def test_a_similar_body_plans_a_similar_step(planner, swung: float, anatomy: Ana
     wanted = scaled(made.plan, anatomy)
     assert np.abs(other.plan["foothold"] - made.plan["foothold"]).max() > 0.01, "nothing was scaled"
     for name in made.plan.dtype.names:
-        loose = name.startswith(("height", "dip", "slope", "ground", "swing", "foothold")) and name != "swing"
-        np.testing.assert_allclose(
-            other.plan[name], wanted[name], rtol=0, atol=0.02 if loose else 1e-8, err_msg=f"{name}: is its dimension in EXPONENTS?"
-        )
+        np.testing.assert_allclose(other.plan[name], wanted[name], rtol=0, atol=1e-8, err_msg=f"{name}: is its dimension in EXPONENTS?")
     np.testing.assert_allclose(other.plan["foothold"][0, :2], wanted["foothold"][0, :2], rtol=0, atol=1e-8)

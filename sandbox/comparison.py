@@ -17,7 +17,6 @@ import numpy as np
 from sandbox.bodies.anatomy import Anatomy
 from sandbox.controllers.parameters import Parameters
 from sandbox.controllers.stance import MODELS as STANCE_MODELS
-from sandbox.controllers.stance import StanceModel
 from sandbox.measure import SUMMARY_FIELDS, Field, Gait, klaw_cadence, pops, summary, wbds_cadence
 from sandbox.measure.analysis import Analysis
 from sandbox.measure.dynamics import DYNAMICS_FIELDS, Dynamics
@@ -34,16 +33,19 @@ from sandbox.recording import Recording
 from sandbox.report.page import COLOURS, Subject
 from sandbox.report.table import LABELS, MISSING, table, value_text
 from sandbox.scenes.scene import Options, build
-from sandbox.simulation import run
+from sandbox.simulation import PUBLISHED, check_stance, run
 from sandbox.state import FEET
 from sandbox.trajectory import recorded_momentum
 
 Range = tuple[float, float]
 
-STANCES = ("kinematic", "virtual-leg", "telescoping", "klaw")
+STANCES = ("kinematic", "virtual-leg", "telescoping", "klaw", "boulic")
 PLANTS = {"kinematic": "kinematic", "bullet": "physical"}
 # Pairs of stance model and plant that can walk.
-PAIRS: tuple[tuple[StanceModel, str], ...] = tuple((stance, plant) for stance in STANCE_MODELS for plant in PLANTS)
+PAIRS: tuple[tuple[str, str], ...] = (
+    *((stance, plant) for stance in STANCE_MODELS for plant in PLANTS),
+    *((stance, "kinematic") for stance in PUBLISHED),
+)
 
 JOINTS = {"hip": "hip_flexion", "knee": "knee_flexion", "ankle": "ankle_dorsiflexion"}
 
@@ -401,6 +403,8 @@ def compare(
     """
     pairs, missing = chosen_pairs(stances, plants)
     scene = build("walk", Options(speed=speed, heading_rate=heading_rate, seconds=seconds, seed=seed))
+    for stance, plant in pairs:
+        check_stance(stance, plant, scene, anatomy)
     walks = []
     for k, (stance, plant) in enumerate(pairs):
         report = None if progress is None else _offset(progress, k * seconds)
@@ -417,7 +421,7 @@ def compare(
     return Comparison(float(speed), float(seconds), seed, froude, tuple(walks), tuple(missing), rows)
 
 
-def chosen_pairs(stances: Sequence[str], plants: Sequence[str]) -> tuple[list[tuple[StanceModel, str]], list[tuple[str, str]]]:
+def chosen_pairs(stances: Sequence[str], plants: Sequence[str]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Pairs of stance model and plant that exist, and those that do not.
 
     Raises:

@@ -19,6 +19,8 @@ from sandbox.simulation import run
 
 # Speeds [m/s] at which each plant is measured: all that the kinematic one is shipped for, and those at which the physical one walks.
 SPEEDS: dict[str, tuple[float, ...]] = {"kinematic": (0.5, 0.8, 1.2), "bullet": (0.6, 0.8, 1.0, 1.2)}
+# Published walks beside them, on the kinematic plant: no gaits of ours, so that no baseline guards them.
+PEERS: dict[str, tuple[float, ...]] = {"boulic": (0.8, 1.2)}
 SECONDS, SEED = 14.0, 0
 BASELINE = "naturalness.json"
 
@@ -96,11 +98,14 @@ def route_text(found: RoutePops, most: int = 8) -> str:
 
 
 def measure(plant: str, speed: float, parameters: Parameters | None = None) -> Gait:
-    """A shipped gait against people: ``gps_deg``, and by curve the RMS that counts and its distance in people's SDs.
+    """A shipped gait, or a peer's, against people: ``gps_deg``, and by curve the RMS that counts and its distance in people's SDs.
 
     ``fell`` is the time of a fall [s], with which there may be no figures; None without one.
     """
-    recording = run("walk", plant=plant, speed=speed, seconds=SECONDS, seed=SEED, parameters=parameters)
+    if plant in PEERS:
+        recording = run("walk", plant="kinematic", speed=speed, seconds=SECONDS, seed=SEED, stance=plant)
+    else:
+        recording = run("walk", plant=plant, speed=speed, seconds=SECONDS, seed=SEED, parameters=parameters)
     fall = recording.header["fall"]
     out: Gait = {"plant": plant, "speed_mps": speed, "fell": fall["time_s"] if fall["fell"] else None, "gps_deg": None}
     out |= {"curves": {}, "upper_body": {}}
@@ -122,8 +127,8 @@ def measure_all(
     parameters: Parameters | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[Gait]:
-    """Every shipped gait of these plants. ``progress`` is told how many are done."""
-    pairs = [(plant, speed) for plant in plants for speed in SPEEDS[plant]]
+    """Every shipped gait of these plants, and every peer among them. ``progress`` is told how many are done."""
+    pairs = [(plant, speed) for plant in plants for speed in (SPEEDS | PEERS)[plant]]
     out = []
     for k, (plant, speed) in enumerate(pairs):
         out.append(measure(plant, speed, parameters))

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -47,6 +48,10 @@ STANCES: dict[StanceModel, str] = {
     "virtual-leg": "it rises and falls over a rigid leg",
     "telescoping": "it rises and falls on a compliant leg",
 }
+
+
+# Models that are no planner's: whoever asks for one on the kinematic plant gets the published walk itself.
+PUBLISHED: dict[str, str] = {"boulic": "the curves of Boulic et al. (1990) with pinned feet: one speed, straight ahead, level ground"}
 
 
 def check_plant(name: str, terrain: Terrain) -> None:
@@ -261,7 +266,7 @@ def run(
     parameters: Parameters | None = None,
     params_name: str = "walker",
     options: Options | None = None,
-    stance: StanceModel = "kinematic",
+    stance: str = "kinematic",
     progress: Callable[[float], None] | None = None,
 ) -> Recording:
     """Run a scene to its end or to the fall, and return the recording.
@@ -274,7 +279,7 @@ def run(
         anatomy, parameters: of the walker; the scene's own body, or the shipped ones, by default.
         params_name: what the parameters are called in the recording.
         options: all that a named scene can be asked, instead of speed, heading_rate, seconds and seed.
-        stance: model of the planner, see :data:`STANCES`.
+        stance: model of the planner, see :data:`STANCES`, or on the kinematic plant one of :data:`PUBLISHED`.
         progress: called with the simulated time [s] about ten times a simulated second.
 
     Ctrl-C ends the run, and the recording up to that moment is returned with ``header["interrupted"]`` set.
@@ -283,9 +288,13 @@ def run(
         o = options or Options(speed=speed, heading_rate=heading_rate, seconds=seconds, seed=seed)
         scene = build(scene, o)
         seed = scene.seed
+    check_stance(stance, plant, scene, anatomy)
+    if stance in PUBLISHED:
+        return walk_published(scene, anatomy, progress)
+    model = cast("StanceModel", stance)
     if plant == CONTINUOUS:
-        return walk_continuously(scene, anatomy, stance, progress)
-    simulation = Simulation(scene, anatomy, plant, parameters, scene.seed if seed is None else seed, params_name, stance)
+        return walk_continuously(scene, anatomy, model, progress)
+    simulation = Simulation(scene, anatomy, plant, parameters, scene.seed if seed is None else seed, params_name, model)
     simulation.plant.timed = True
     ticks = round(scene.seconds / simulation.plant.dt)
     tenth = max(1, round(0.1 / simulation.plant.dt))
@@ -307,6 +316,25 @@ def run(
     return recording
 
 
+def check_stance(stance: str, plant: str, scene: Scene, anatomy: Anatomy | None = None) -> None:
+    """Raise ValueError for an unknown stance model, or one that cannot walk this scene on this plant; nothing is loaded."""
+    if stance not in PUBLISHED:
+        if stance not in STANCES:
+            raise ValueError(f"unknown stance model {stance!r}{nearest(stance, (*STANCES, *PUBLISHED))}")
+        return
+    if plant != "kinematic":
+        raise ValueError(f"the {stance} walk has no forces and no planner, and exists on the kinematic plant alone: give --plant kinematic")
+    from sandbox.controllers.boulic import normalised_speed
+
+    _straight_ahead(scene, f"{stance} walk")
+    speeds = [command.speed for command in scene.commands]
+    start = next((k for k, speed in enumerate(speeds) if speed > 0), len(speeds))
+    if len(set(speeds[start:])) > 1:
+        told = ", ".join(f"{speed:g}" for speed in speeds[start:])
+        raise ValueError(f"the {stance} walk has one speed and no stop, and scene {scene.name} asks for {told} m/s: take scene walk")
+    normalised_speed(max(speeds, default=0.0), (anatomy or scene.anatomy or Anatomy()).leg_length)
+
+
 def check_continuous(scene: Scene) -> dict[float, float]:
     """Speeds [m/s] of a scene that the continuous walker clamps, and to what.
 
@@ -315,6 +343,13 @@ def check_continuous(scene: Scene) -> dict[float, float]:
     """
     from sandbox.controllers.velocity import HUMAN
 
+    _straight_ahead(scene, "continuous walker")
+    asked = {command.speed for command in scene.commands if command.speed > 0}
+    return {speed: HUMAN.clamp(speed) for speed in sorted(asked) if HUMAN.clamp(speed) != speed}
+
+
+def _straight_ahead(scene: Scene, who: str) -> None:
+    """Raise ValueError for a scene with turns, slopes, obstacles or pushes."""
     asks = {
         "turns": any(command.heading_rate for command in scene.commands),
         "slopes": scene.terrain.slope != 0,
@@ -323,9 +358,22 @@ def check_continuous(scene: Scene) -> dict[float, float]:
     }
     for what, there in asks.items():
         if there:
-            raise ValueError(f"the continuous walker knows no {what}: take the bullet plant, or scene walk, stand or start-stop")
-    asked = {command.speed for command in scene.commands if command.speed > 0}
-    return {speed: HUMAN.clamp(speed) for speed in sorted(asked) if HUMAN.clamp(speed) != speed}
+            raise ValueError(f"the {who} knows no {what}: take the bullet plant, or scene walk, stand or start-stop")
+
+
+def walk_published(scene: Scene, anatomy: Anatomy | None = None, progress: Callable[[float], None] | None = None) -> Recording:
+    """The walk of Boulic et al. (:mod:`sandbox.plants.boulic`) at the speed of a scene, from the first row on; it has no forces.
+
+    Raises:
+        ValueError: a speed for which there are no curves.
+    """
+    from sandbox.plants.boulic import walk
+
+    cpu = time.process_time()
+    speed = max(command.speed for command in scene.commands)
+    recording = walk(speed, scene.seconds, anatomy or scene.anatomy or Anatomy(), RECORD_RATE, scene.name, progress)
+    recording.header["cpu"] = {"total_s": time.process_time() - cpu, "engine_s": 0.0}
+    return recording
 
 
 def walk_continuously(

@@ -195,6 +195,26 @@ class Trajectory:
         return Recording(header, {name: np.asarray(value, dtype=COLUMNS[name].dtype) for name, value in columns.items()})
 
 
+def contact_events(time: Array, mode: NDArray[Any], ankle: Array, half: float) -> tuple[list[Event], list[tuple[float, int, Array]]]:
+    """Touchdowns, lift-offs and footholds of feet that point straight ahead, for :meth:`Trajectory.recording`.
+
+    Args:
+        time: (T,) [s]; mode: (T, 2) :class:`~sandbox.state.ContactState` of left and right.
+        ankle: (T, 2, 2) forward and up [m]; half: of the distance between the feet [m].
+    """
+    events, footholds = [], []
+    for k, i in np.argwhere((mode[1:] != ContactState.AIRBORNE) != (mode[:-1] != ContactState.AIRBORNE)).tolist():
+        now, before, after = float(time[k + 1]), mode[k, i], mode[k + 1, i]
+        down = after != ContactState.AIRBORNE
+        if down:
+            part = SolePart.HEEL if after == ContactState.HEEL else SolePart.BALL
+            footholds.append((now, i, np.array([(2 * i - 1) * half, *ankle[k + 1, i]])))
+        else:
+            part = SolePart.TOE if before == ContactState.TOE else SolePart.BALL
+        events.append(Event(now, i, bool(down), part))
+    return events, footholds
+
+
 def recorded_momentum(recording: Recording) -> Array:
     """Angular momentum (T, 3) [kg m^2/s] about the centre of mass, of the body that the header names in the recorded motion.
 

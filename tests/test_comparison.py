@@ -51,6 +51,15 @@ def test_pairs_that_do_not_exist_are_named(comparison: Comparison) -> None:
     assert {plant for _, plant in PAIRS} == {"kinematic", "bullet"}
 
 
+def test_a_published_walk_stands_beside_ours_and_its_physical_pair_is_named() -> None:
+    result = compare(1.0, 12.0, stances=("boulic",))
+    assert [(walk.stance, walk.plant) for walk in result.walks] == [("boulic", "kinematic")]
+    assert result.missing == (("boulic", "bullet"),)
+    assert any("boulic stance on the physical plant does not exist" in line for line in result.missing_lines())
+    assert result.walks[0].scores is not None
+    assert result.row("grf_peak_bw").values["boulic stance, kinematic"] is None  # it has no forces
+
+
 def test_stance_models_on_both_plants() -> None:
     found = compare(0.8, 12.0, stances=("virtual-leg",))
     assert [walk.name for walk in found.walks] == ["virtual-leg stance, kinematic", "virtual-leg stance, physical"]

@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from sandbox.measure.people import GPS_CURVES
-from sandbox.naturalness import ROUTE, SPEEDS, baseline, before, measure, moved_away, ranking, route_pops, route_text
+from sandbox.naturalness import PEERS, ROUTE, SPEEDS, baseline, before, measure, measure_all, moved_away, ranking, route_pops, route_text
 
 GAITS = [(plant, speed) for plant, speeds in SPEEDS.items() for speed in speeds]
 
@@ -32,6 +32,17 @@ def test_a_shipped_gait_does_not_move_away_from_people(plant: str, speed: float)
 
 def test_the_same_gait_twice_gives_the_same_figures() -> None:
     assert measure("kinematic", 0.8) == measure("kinematic", 0.8)
+
+
+def test_a_published_walk_is_measured_beside_them_and_guarded_by_nothing() -> None:
+    gaits = measure_all(("boulic",))
+    assert [(gait["plant"], gait["speed_mps"]) for gait in gaits] == [("boulic", speed) for speed in PEERS["boulic"]]
+    known = baseline()
+    for gait in gaits:
+        assert gait["fell"] is None
+        assert 5 < gait["gps_deg"] < 15
+        assert before(gait, known) is None
+    assert "boulic 1.2" in ranking([*known[:1], *gaits], known)
 
 
 def test_what_moved_away_is_told() -> None:

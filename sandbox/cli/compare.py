@@ -37,7 +37,7 @@ class Compare:
 
     speed: Annotated[float, option("M/S", "speed to walk at, 0-2")] = 0.8
     stance: Annotated[
-        tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help="stance models: kinematic, virtual-leg, telescoping, klaw")
+        tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help="stance models: kinematic, virtual-leg, telescoping, klaw, boulic")
     ] = ("kinematic",)
     plant: Annotated[tuple[str, ...], tyro.conf.arg(metavar="NAME ...", help="plants: kinematic, bullet")] = ("kinematic", "bullet")
     seconds: Annotated[float, option("S", "duration of each walk")] = 20.0
@@ -56,10 +56,13 @@ class Compare:
             from sandbox.bodies.anatomy import Anatomy
             from sandbox.comparison import chosen_pairs
             from sandbox.scenes.scene import Options, build
+            from sandbox.simulation import check_stance
 
             pairs, _ = chosen_pairs(self.stance, self.plant)
             anatomy = Anatomy(self.mass, self.height, self.sex)
-            build("walk", Options(self.speed, seconds=self.seconds, seed=self.seed))
+            scene = build("walk", Options(self.speed, seconds=self.seconds, seed=self.seed))
+            for stance, plant in pairs:
+                check_stance(stance, plant, scene, anatomy)
             parameters, name = read_parameters(self.params, self.changes)
             files = [self.out / "compare.md", self.out / "compare.json", self.out / "report.html"]
             for file in files:

@@ -33,7 +33,7 @@ from sandbox.console import Progress
 class Naturalness:
     """Rank how far the shipped gaits are from people's, curve by curve, with the change since the baseline; list their jerks."""
 
-    plant: Annotated[Literal["both", "kinematic", "bullet"], tyro.conf.arg(help="whose gaits")] = "both"
+    plant: Annotated[Literal["both", "kinematic", "bullet"], tyro.conf.arg(help="whose gaits; Boulic's walk stands beside them")] = "both"
     params: ParamsOption = None
     changes: SetOption = ()
     check: Annotated[bool, tyro.conf.arg(help="exit with 1 where a gait has moved away from people beyond tolerance")] = False
@@ -43,7 +43,7 @@ class Naturalness:
     def execute(self) -> int:
         """Walk, rank, and return the exit code."""
         with checking():
-            from sandbox.naturalness import BASELINE, SPEEDS
+            from sandbox.naturalness import BASELINE, PEERS, SPEEDS
 
             parameters, _ = read_parameters(self.params, self.changes)
             path = Path(str(files("sandbox.measure"))) / "data" / BASELINE
@@ -57,8 +57,9 @@ class Naturalness:
             load_engine()
             from sandbox.naturalness import baseline, baseline_text, before, measure_all, moved_away, ranking, route_pops, route_text
 
-            with Progress("naturalness", sum(len(SPEEDS[plant]) for plant in plants), "gaits", COMPILING) as progress:
-                gaits = measure_all(plants, parameters, progress)
+            shown = (*plants, *PEERS)
+            with Progress("naturalness", sum(len((SPEEDS | PEERS)[plant]) for plant in shown), "gaits", COMPILING) as progress:
+                gaits = measure_all(shown, parameters, progress)
                 routes = [route_pops(plant, parameters) for plant in plants]
             known = baseline()
             print(ranking(gaits, known), file=words)
@@ -78,7 +79,7 @@ class Naturalness:
             }
             if self.rebase:
                 kept = [old for old in known if old["plant"] not in plants]
-                write_text(path, baseline_text([*kept, *gaits]))
+                write_text(path, baseline_text([*kept, *(gait for gait in gaits if gait["plant"] in plants)]))
                 print(f"written: {path}", file=words)
             if self.json == STDOUT:
                 out.write(json_text(result))

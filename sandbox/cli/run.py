@@ -58,7 +58,8 @@ class Run:
         tyro.conf.arg(help="physics; the plan itself with pinned stance feet; or the kinematic study's own walker, straight ahead"),
     ] = "bullet"
     stance: Annotated[
-        Literal["kinematic", "virtual-leg", "telescoping"], tyro.conf.arg(help="how the planner has the body carried over its stance foot")
+        Literal["kinematic", "virtual-leg", "telescoping", "boulic"],
+        tyro.conf.arg(help="how the planner has the body carried over its stance foot; or, kinematic, a published walk: boulic"),
     ] = "kinematic"
     speed: SpeedOption = None
     heading_rate: HeadingRateOption = None
@@ -96,6 +97,9 @@ class Run:
                 self.scene, given, seconds=self.seconds, seed=self.seed, friction=self.friction,
                 mass=self.mass, height=self.height, sex=self.sex, plant=self.plant,
             )  # fmt: skip
+            from sandbox.simulation import check_stance
+
+            check_stance(self.stance, self.plant, scene, anatomy)
             clamped: dict[float, float] = {}
             if self.plant == "continuous":
                 from sandbox.simulation import check_continuous

@@ -42,8 +42,8 @@ from sandbox.controllers.velocity import FLAT_FOOT, HUMAN, Gait, Span, VelocityP
 from sandbox.plants.rocker import smooth_min, toe_pitch
 from sandbox.recording import Recording
 from sandbox.spatial import rotation_x
-from sandbox.state import ContactState, SolePart
-from sandbox.trajectory import Event, Trajectory
+from sandbox.state import ContactState
+from sandbox.trajectory import Trajectory, contact_events
 
 Feet = Literal["flat", "articulated"]
 
@@ -818,31 +818,31 @@ class ContinuousWalker:
         return max(self._sunk[0] - needed, 0.0)
 
     def _leg(self, leg: Array, rotation: Array, hip: Array, ankle: Array, pitch: float, sign: float) -> float:
-        """Solve one leg so that the foot points straight ahead at ``pitch``. Returns how far the ankle is out of reach [m]."""
-        frame = rotation_x(pitch)
-        # the foot has two axes at the ankle: the knee points along its long axis, slid down the hip-ankle line to the horizontal
-        slide = frame[2, 1] / (hip[2] - ankle[2])
-        x, y = -slide * (hip[0] - ankle[0]), frame[1, 1] - slide * (hip[1] - ankle[1])
-        return float(solve_leg(rotation, hip, ankle, frame, math.atan2(-x, y), self._thigh, self._shank, sign, leg))
+        return straight_leg(leg, rotation, hip, ankle, pitch, sign, self._thigh, self._shank)
+
+
+def straight_leg(leg: Array, rotation: Array, hip: Array, ankle: Array, pitch: float, sign: float, thigh: float, shank: float) -> float:
+    """Solve one leg so that the foot points straight ahead at ``pitch``; arguments of :func:`solve_leg` otherwise.
+
+    Returns:
+        How far the ankle is out of reach [m].
+    """
+    frame = rotation_x(pitch)
+    # the foot has two axes at the ankle: the knee points along its long axis, slid down the hip-ankle line to the horizontal
+    slide = frame[2, 1] / (hip[2] - ankle[2])
+    x, y = -slide * (hip[0] - ankle[0]), frame[1, 1] - slide * (hip[1] - ankle[1])
+    return float(solve_leg(rotation, hip, ankle, frame, math.atan2(-x, y), thigh, shank, sign, leg))
 
 
 def film(walker: ContinuousWalker, walk: Sequence[Snapshot], name: str) -> Recording:
     """The walk as a recording, with its touchdowns, releases and footholds."""
     mode = np.array([s.mode for s in walk])
-    events, footholds = [], []
-    for k in range(1, len(walk)):
-        for i in range(2):
-            down, before = mode[k, i] != ContactState.AIRBORNE, mode[k - 1, i] != ContactState.AIRBORNE
-            if down != before:
-                heel = mode[k, i] == ContactState.HEEL
-                last = SolePart.TOE if mode[k - 1, i] == ContactState.TOE else SolePart.BALL
-                events.append(Event(walk[k].time, i, bool(down), (SolePart.HEEL if heel else SolePart.BALL) if down else last))
-            if down and not before:
-                place = np.array([(2 * i - 1) * walker.anatomy.hip_half_spacing, walk[k].ankle[i, 0], walk[k].ankle[i, 1]])
-                footholds.append((walk[k].time, i, place))
+    time = np.array([s.time for s in walk])
+    ankle = np.array([s.ankle for s in walk])
+    events, footholds = contact_events(time, mode, ankle, walker.anatomy.hip_half_spacing)
     trajectory = Trajectory(
         walker.anatomy,
-        np.array([s.time for s in walk]),
+        time,
         np.array([s.pelvis for s in walk]),
         np.array([s.q for s in walk]),
         np.array([s.rotation for s in walk]),

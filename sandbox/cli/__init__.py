@@ -20,7 +20,7 @@ import tyro
 from sandbox import __version__
 from sandbox.cli.audit import Audit
 from sandbox.cli.bench import Bench
-from sandbox.cli.common import BAD_INPUT, DONE, FAILED, STOPPED, InputError
+from sandbox.cli.common import BAD_INPUT, DONE, EXTRAS, FAILED, STOPPED, InputError, install_of
 from sandbox.cli.compare import Compare
 from sandbox.cli.doctor import Doctor
 from sandbox.cli.experiment import ExperimentCommand
@@ -117,6 +117,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return parse(arguments).execute()
     except InputError as error:
         print(f"sandbox: {' '.join(str(error).split())}", file=sys.stderr)
+        return BAD_INPUT
+    except ImportError as error:  # of a library that only some of the commands need: an extra that is not installed, or is broken
+        package = (error.name or "").partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        print(f"sandbox: this needs {package} ({' '.join(str(error).split())}): {install_of([package])}", file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         print("sandbox: stopped", file=sys.stderr)

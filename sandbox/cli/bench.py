@@ -20,6 +20,7 @@ from sandbox.cli.common import (
     check_output,
     checking,
     json_text,
+    need,
     option,
     read_parameters,
     results,
@@ -145,13 +146,10 @@ class Bench:
 
     def _view(self) -> int:
         with checking():
-            from importlib.util import find_spec
-
             for name in ("seeds", "only", "first_seed", "workers", "params", "out"):
                 if getattr(self, name) is not None:
                     raise ValueError(f"--{name.replace('_', '-')} means nothing to `bench view`: leave it out")
-            if find_spec("viser") is None:
-                raise ValueError('the view needs viser: pip install "locomotion-sandbox[view]"')
+            need("the view needs", "viser")
             from sandbox.bench import view
 
             seconds = 10.0 if self.seconds is None else self.seconds
@@ -168,13 +166,10 @@ class Bench:
 
     def _measure(self) -> int:
         with checking():
-            from importlib.util import find_spec
-
             for name in ("seconds", "seeds", "only", "first_seed", "workers", "params", "out"):
                 if getattr(self, name) is not None:
                     raise ValueError(f"--{name.replace('_', '-')} means nothing to `bench measure`: leave it out")
-            if find_spec("plotly") is None:
-                raise ValueError('the page of a comparison needs plotly: pip install "locomotion-sandbox[report]"')
+            need("the page of a comparison needs", "plotly")
             self._check_json()
         from sandbox.bench import measure, speed
 

@@ -28,13 +28,26 @@ COMPILING = "the first run compiles the controller, which takes up to a minute"
 
 STDOUT = "-"  # as a file: standard output
 
-# What an output needs beside the core: the packages that it imports, and the extra that brings them.
+# The extra that brings a package which the core does without.
+EXTRAS = {
+    "viser": "view",
+    "matplotlib": "report",
+    "plotly": "report",
+    "imageio": "video",
+    "av": "video",
+    "PIL": "video",
+    "ezc3d": "mocap",
+    "pybvh": "mocap",
+    "cma": "tune",
+}
+
+# The packages that an output needs beside the core.
 NEEDS = {
-    "replay": (("viser",), "view"),
-    "picture": (("matplotlib",), "report"),
-    "video": (("imageio", "av", "PIL"), "video"),
-    "html": (("viser",), "view"),
-    "sheet": (("PIL", "matplotlib"), "video,report"),
+    "replay": ("viser",),
+    "picture": ("matplotlib",),
+    "video": ("imageio", "av", "PIL"),
+    "html": ("viser",),
+    "sheet": ("PIL", "matplotlib"),
 }
 
 
@@ -43,6 +56,25 @@ ENDINGS = {"picture": (".png",), "replay": (".html", ".htm"), "video": (".mp4", 
 
 class InputError(Exception):
     """What was typed cannot be used; the message is one line with the value, what is allowed and the remedy."""
+
+
+def need(what: str, *packages: str) -> None:
+    """Raise ValueError unless packages of :data:`EXTRAS` are installed; ``what`` begins the message, which says how to install them."""
+    missing = [package for package in packages if not _installed(package)]
+    if missing:
+        raise ValueError(f"{what} {' and '.join(missing)}: {install_of(missing)}")
+
+
+def install_of(packages: Sequence[str]) -> str:
+    """The command that installs packages of :data:`EXTRAS`."""
+    return f'pip install "locomotion-sandbox[{",".join(dict.fromkeys(EXTRAS[package] for package in packages))}]"'
+
+
+def _installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except (ImportError, ValueError):  # something keeps it from being imported
+        return False
 
 
 @contextlib.contextmanager
@@ -170,10 +202,7 @@ def check_outputs(**paths: Path | str | None) -> list[Output]:
             continue
         path = Path(given)
         check_output(f"--{option}", path, ENDINGS.get(option, ()))
-        packages, extra = NEEDS.get(option, ((), ""))
-        missing = [package for package in packages if find_spec(package) is None]
-        if missing:
-            raise ValueError(f'--{option} needs {" and ".join(missing)}: pip install "locomotion-sandbox[{extra}]"')
+        need(f"--{option} needs", *NEEDS.get(option, ()))
         for other in outputs:
             if path.resolve() == other.path.resolve():
                 raise ValueError(f"--{other.option} and --{option} are both {path}: give two names")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +22,7 @@ from sandbox.cli.common import (
     check_outputs,
     checking,
     load_engine,
+    need,
     option,
     read_parameters,
     results,
@@ -67,8 +67,7 @@ class Compare:
             files = [self.out / "compare.md", self.out / "compare.json", self.out / "report.html"]
             for file in files:
                 check_output("--out", file)
-            if find_spec("plotly") is None:
-                raise ValueError('the report needs plotly: pip install "locomotion-sandbox[report]"')
+            need("the report needs", "plotly")
             outputs = check_outputs(json=self.json)
         with results(self.json) as (out, words):
             load_engine()

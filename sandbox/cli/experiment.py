@@ -7,13 +7,12 @@ import math
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from sandbox.cli.common import DONE, FAILED, NEEDS, check_folder, checking, option
+from sandbox.cli.common import DONE, FAILED, NEEDS, check_folder, checking, need, option
 from sandbox.console import Progress
 
 if TYPE_CHECKING:
@@ -103,10 +102,7 @@ class ExperimentCommand:
             if folder.exists() and not folder.is_dir():
                 raise ValueError(f"--out {folder} is not a folder: give the name of one")
             check_folder("--out", folder)
-            for packages, extra in (NEEDS["replay"], NEEDS["picture"]):
-                missing = [package for package in packages if find_spec(package) is None]
-                if missing:
-                    raise ValueError(f'an experiment draws with {" and ".join(missing)}: pip install "locomotion-sandbox[{extra}]"')
+            need("an experiment draws with", *NEEDS["replay"], *NEEDS["picture"])
         results: dict[str, Result] = {}
         # Whatever a run refuses of changed parameters was typed; the frozen ones can be at fault only with the program.
         with checking() if self.changes else contextlib.nullcontext(), Progress(entry.short, len(variants), "variants") as progress:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
-from sandbox.cli.common import DONE, FAILED, check_output, checking, option
+from sandbox.cli.common import DONE, FAILED, check_output, checking, need, option
 
 ENDINGS = (".bvh", ".trc", ".mot", ".c3d", ".glb", ".csv")
 
@@ -28,8 +27,8 @@ class Export:
             from sandbox.recording import Recording
 
             check_output("OUT", self.out, ENDINGS)
-            if self.out.suffix.lower() == ".c3d" and find_spec("ezc3d") is None:
-                raise ValueError('C3D needs ezc3d: pip install "locomotion-sandbox[mocap]"')
+            if self.out.suffix.lower() == ".c3d":
+                need("C3D needs", "ezc3d")
             recording = Recording.load(self.file)
         from sandbox.export import FORMATS
 

@@ -20,6 +20,7 @@ from sandbox.cli.common import (
     check_outputs,
     checking,
     json_text,
+    need,
     option,
     results,
     write_text,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from sandbox.measure.people import Scores
     from sandbox.measure.turns import Turn
     from sandbox.recording import Recording
+
+READERS = {".bvh": "pybvh", ".c3d": "ezc3d"}  # of formats that are read with a library
 
 CAPTURE_CUTOFF = 10.0  # [Hz] of captured points, whose noise would otherwise be all that accelerations show
 
@@ -62,6 +65,10 @@ class Measure:
                 raise ValueError(f"--belt-speed {self.belt_speed:g} m/s is outside 0 to 10: give the belt's speed in m/s")
             if self.out is not None:
                 check_folder("--out", self.out)
+                need("--out draws with", "matplotlib", "plotly")
+            for suffix, reader in READERS.items():
+                if any(file.suffix.lower() == suffix for file in self.files):
+                    need(f"reading {suffix[1:].upper()} needs", reader)
             outputs = check_outputs(json=self.json)
             names = [path.stem for path in self.files]
             if len(set(names)) != len(names):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from sandbox.cli.common import DONE, FAILED, VideoOption, check_folder, check_outputs, checking, load_engine, option
+from sandbox.cli.common import DONE, FAILED, VideoOption, check_folder, check_outputs, checking, load_engine, need, option
 from sandbox.console import Progress
 
 if TYPE_CHECKING:
@@ -94,10 +94,7 @@ class Gallery:
     def execute(self) -> int:
         """Make them, and return the exit code."""
         with checking():
-            from importlib.util import find_spec
-
-            if find_spec("PIL") is None:
-                raise ValueError('the gallery needs Pillow: pip install "locomotion-sandbox[video]"')
+            need("the gallery needs", "PIL", "matplotlib")
             if self.out.exists() and not self.out.is_dir():
                 raise ValueError(f"--out {self.out} is not a folder: give the name of one")
             check_folder("--out", self.out)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
 
-from sandbox.cli.common import DONE, check_output, checking, option
+from sandbox.cli.common import DONE, check_output, checking, need, option
 
 
 @dataclass(frozen=True)
@@ -32,8 +31,7 @@ class Tune:
     def execute(self) -> int:
         """Tune, and return the exit code."""
         with checking():
-            if find_spec("cma") is None:
-                raise ValueError("tuning needs the package cma: pip install 'locomotion-sandbox[tune]'")
+            need("tuning needs", "cma")
             from sandbox.config import check_range
             from sandbox.controllers.parameters import Parameters
 

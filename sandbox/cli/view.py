@@ -8,13 +8,12 @@ import sys
 import webbrowser
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from sandbox.cli.common import DONE, FAILED, ParamsOption, SetOption, check_output, checking, load_engine, option, read_parameters
+from sandbox.cli.common import DONE, FAILED, ParamsOption, SetOption, check_output, checking, load_engine, need, option, read_parameters
 from sandbox.cli.scene import (
     SCENE_OPTIONS,
     AngleOption,
@@ -79,8 +78,7 @@ class View:
     def execute(self) -> int:
         """Show it until Ctrl-C, and return the exit code."""
         with checking():
-            if find_spec("viser") is None:
-                raise ValueError('the view needs viser: pip install "locomotion-sandbox[view]"')
+            need("the view needs", "viser")
             kind = self._kind()
             self._refuse(kind)
             page = {"scene": self._scene, "recording": self._recording, "experiment": self._experiment}[kind]()

@@ -11,11 +11,17 @@ def check_range(name: str, value: float, bounds: tuple[float, float], unit: str 
     low, high = bounds
     if not low <= value <= high:
         unit = f" {unit}" if unit else ""
-        raise ValueError(f"{name} {value:g}{unit} is outside {low:g}..{high:g}{unit}: give a value in that range")
+        raise ValueError(f"{name} {value:g}{unit} is outside {low:g}..{high:.10g}{unit}: give a value in that range")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """``": did you mean 'walk'?"`` for the closest known name, or the list of names where none is close."""
     known = sorted(known)
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f": did you mean {close[0]!r}?" if close else f": known are {', '.join(known)}"
+    plain = {_plain(each): each for each in reversed(known)}
+    close = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=0.5)
+    return f": did you mean {plain[close[0]]!r}?" if close else f": known are {', '.join(known) or 'none'}"
+
+
+def _plain(name: str) -> str:
+    """A name as it is compared: without case, and with one separator."""
+    return name.casefold().replace("_", "-").replace(" ", "-")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -263,13 +264,16 @@ def test_command_from_another_process() -> None:
 
 def test_ctrl_c_keeps_the_recording(elsewhere: Path) -> None:
     outputs = ["--record", "s.npz", "--json", "s.json", "--picture", "s.png"]
-    command = [sys.executable, "-m", "sandbox.cli", "run", "stand", "--seconds", "3600", *outputs]
+    often = "import sys; from sandbox import cli, console; console.LINE_EVERY = 0.1; sys.exit(cli.main(sys.argv[1:]))"
+    command = [sys.executable, "-c", often, "run", "stand", "--seconds", "3600", *outputs]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
-    line = ""
-    while " of 3600 s" not in line:  # it runs
+    done = 0
+    while not done:  # seconds of it are simulated, so that there are rows
         line = process.stderr.readline()
-        assert line
+        assert line, "it has ended"
+        found = re.search(r"(\d+) of 3600 s", line)
+        done = int(found[1]) if found else 0
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -123,6 +123,8 @@ def test_built_in_scenes_are_files_like_any_other(name: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
+        ("seed = 'x'", ["seed: 'x' is no number", "0 to 2147483647"]),
+        ("seed = 3e9", ["seed 3e+09 is outside 0..2147483647"]),
         ("secnods = 3", ["unknown key 'secnods'", "did you mean 'seconds'?"]),
         ("[[push]]\ntime = 1\nimpulse = 1\ndirecton_deg = 3", ["push 1", "'directon_deg'", "did you mean 'direction_deg'?"]),
         ("[[push]]\ntime = 1", ["push 1", "impulse", "force"]),
@@ -152,7 +154,7 @@ def test_built_in_scenes_are_files_like_any_other(name: str, tmp_path: Path) -> 
 )
 def test_one_clear_line_for_bad_input(change: str, said: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text(f"{change}\n{PLAIN}" if change.startswith("secnods") else f"{PLAIN}\n{change}\n")
+    path.write_text(f"{change}\n{PLAIN}" if change.startswith(("secnods", "seed")) else f"{PLAIN}\n{change}\n")
     assert cli.main(["run", str(path)]) == 2
     out, err = capfd.readouterr()
     assert out == ""
@@ -232,3 +234,19 @@ def test_arithmetic(text: str, value: float) -> None:
 def test_no_arithmetic(text: str) -> None:
     with pytest.raises(ValueError, match="arithmetic|unknown name|finite"):
         evaluate(text, {"s": 20.0})
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# a comment alone\n"])
+@pytest.mark.parametrize("options", [Options(), Options(seconds=3.0)])
+def test_an_empty_file_is_no_scene(text: str, options: Options, tmp_path: Path) -> None:
+    """Even with a duration from the command line it would stand there without anybody having asked for it."""
+    with pytest.raises(ValueError, match=r"mine\.toml is empty: sandbox new-scene"):
+        scene_of(tmp_path, text, options)
+
+
+def test_numbers_before_the_options_have_no_names(tmp_path: Path) -> None:
+    """Of seed, seconds and the options themselves nothing can be calculated: the message lists no names."""
+    for line in ("seconds = 'speed'", "seconds = 3\n[options]\nspeed = 'seconds'"):
+        with pytest.raises(ValueError, match="is no number: give one from") as error:
+            scene_of(tmp_path, line)
+        assert "known" not in str(error.value)

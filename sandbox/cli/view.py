@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
+import signal
 import sys
 import webbrowser
 from collections.abc import Callable
@@ -13,7 +13,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from sandbox.cli.common import DONE, FAILED, ParamsOption, SetOption, check_output, checking, load_engine, need, option, read_parameters
+from sandbox.cli.common import (
+    DONE,
+    FAILED,
+    STOPPED,
+    ParamsOption,
+    SetOption,
+    check_output,
+    checking,
+    load_engine,
+    need,
+    option,
+    read_parameters,
+)
 from sandbox.cli.scene import (
     SCENE_OPTIONS,
     AngleOption,
@@ -135,7 +147,14 @@ class View:
         from sandbox.viewer.live import LiveView, plants_of
 
         setup = Setup(
-            scene, tuple(plants_of(self.plant)), scene.seed, anatomy, parameters, params_name=name, record=self.record is not None
+            scene,
+            tuple(plants_of(self.plant)),
+            scene.seed,
+            anatomy,
+            parameters,
+            params_name=name,
+            record=self.record is not None,
+            stance=self.stance,
         )
         return LiveView(setup, self.host, self.port, own=lambda seed: read(seed)[0])
 
@@ -158,9 +177,14 @@ class View:
     # -- showing -------------------------------------------------------------------------------------------------------
 
     def _show(self, page: Any) -> int:
-        failed = False
+        failed = stopped = False
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a script's shell starts what runs in the background
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            print(f"view: {page.address} (Ctrl-C ends it)", flush=True)
+            from sandbox.viewer.drawing import addresses
+
+            for address in addresses(self.host, page.port):
+                print(f"view: {address} (Ctrl-C ends it)", flush=True)
             if page.port != self.port:
                 print(f"port {self.port} is in use; this is the next free one", flush=True)
             if self.host not in LOOPBACK:
@@ -171,8 +195,10 @@ class View:
                 )
             if not self.no_browser and not open_browser(page.address):
                 print("no browser found here: open the address in one", flush=True)
-            with contextlib.suppress(KeyboardInterrupt):
+            try:
                 page.run()
+            except KeyboardInterrupt:
+                stopped = True
             if hasattr(page, "engine") and not page.engine.alive:
                 print(f"sandbox: the simulation has ended: {page.engine.news}", file=sys.stderr)
                 failed = True
@@ -180,7 +206,7 @@ class View:
             if self.record is not None and hasattr(page, "finish"):
                 failed = not self._keep(page.finish) or failed
             page.close()
-        return FAILED if failed else DONE
+        return FAILED if failed else STOPPED if stopped else DONE
 
     def _keep(self, finish: Callable[[], list[Recording]]) -> bool:
         """Write what was simulated."""

@@ -156,6 +156,8 @@ class _Reader:
             try:
                 value = evaluate(value, self.names)
             except ValueError as error:
+                if not self.names:  # of what comes before the options there are no names to calculate with
+                    raise ValueError(f"{self.where}: {what}: {value!r} is no number: give one{_span(key)}") from None
                 raise ValueError(f"{self.where}: {what}: {error}") from None
         if isinstance(value, bool) or not isinstance(value, int | float):
             drawn = ", or { from = ..., to = ... }" if key.drawn else ""
@@ -173,7 +175,7 @@ class _Reader:
 
 
 def _span(key: Key) -> str:
-    return f" from {key.bounds[0]:g} to {key.bounds[1]:g} {key.unit}".rstrip()
+    return f" from {key.bounds[0]:g} to {key.bounds[1]:.10g} {key.unit}".rstrip()
 
 
 def load(path: str | Path, options: Options | None = None) -> Scene:
@@ -221,7 +223,8 @@ def _parsed(name: str, data: bytes) -> dict[str, Any]:
 def _scene(table: dict[str, Any], name: str, where: str, options: Options) -> Scene:
     check_options(options)
     read = _Reader(where)
-    read.known(table, TOP, "scene")
+    if not read.known(table, TOP, "scene"):  # whatever options would fill in, nobody asks for a scene of nothing
+        raise ValueError(f"{where} is empty: sandbox new-scene writes a scene to begin from")
     seed = options.seed if options.seed is not None else read.whole(read.number(table.get("seed", 0), Key(SEED_RANGE), "seed"), "seed")
     seconds = options.seconds
     if seconds is None:

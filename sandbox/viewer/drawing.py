@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import ipaddress
 import logging
 import math
 import socket
@@ -105,6 +106,27 @@ def open_server(host: str = HOST, port: int = PORT) -> Any:
     server.scene.set_up_direction("+z")
     server.scene.world_axes.visible = False
     return server
+
+
+def addresses(host: str, port: int) -> list[str]:
+    """Where a page that listens at ``host`` can be opened: here first, and by others where it listens everywhere."""
+    try:
+        everywhere = host == "" or ipaddress.ip_address(host).is_unspecified
+    except ValueError:  # a name
+        everywhere = False
+    if not everywhere:
+        return [f"http://{f'[{host}]' if ':' in host else host}:{port}"]
+    return [f"http://127.0.0.1:{port}", f"http://{own_address()}:{port}"]
+
+
+def own_address() -> str:
+    """This machine's address in its network, or its name where it has none. Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # of RFC 5737, which belongs to nobody
+            return str(probe.getsockname()[0])
+        except OSError:
+            return socket.gethostname()
 
 
 def add_ground(scene: Any, root: str, ground: Ground, far: float = 100.0) -> None:

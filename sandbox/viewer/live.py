@@ -19,7 +19,7 @@ from sandbox.report.scene import Ground
 from sandbox.scenes.scene import HEADING_RATE_RANGE, SCENES, SEED_RANGE, SPEED_RANGE, Command, Options, Scene, build
 from sandbox.simulation import STANCES, check_plant
 from sandbox.state import FEET, ContactState
-from sandbox.viewer.drawing import LAYERS, Cameraman, Figure, add_ground, open_server
+from sandbox.viewer.drawing import LAYERS, Cameraman, Figure, add_ground, addresses, open_server
 from sandbox.viewer.engine import MODES, Engine, Setup
 from sandbox.viewer.plots import History, Plots, last_stride
 
@@ -74,7 +74,7 @@ class LiveView:
     def __init__(self, setup: Setup, host: str, port: int, own: Callable[[int], Scene] | None = None) -> None:
         self.server = open_server(host, port)
         self.port = int(self.server.get_port())
-        self.address = f"http://{'127.0.0.1' if host in ('0.0.0.0', '::', '') else host}:{self.port}"
+        self.address = addresses(host, self.port)[0]
         # The scene that was asked for, with its options: its entry in the list is marked, so that a file may be called as it likes.
         self._own = own or (lambda seed: replace(setup.scene, seed=seed))
         self._own_name = f"{setup.scene.name} (as started)"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sandbox.recording import Recording
 from sandbox.report.scene import check_drawable, ground_of
 from sandbox.state import FEET, ContactState
-from sandbox.viewer.drawing import LAYERS, Cameraman, Figure, add_ground, open_server
+from sandbox.viewer.drawing import LAYERS, Cameraman, Figure, add_ground, addresses, open_server
 from sandbox.viewer.frame import Frames, frames_of
 from sandbox.viewer.live import BODIES, ROLLS, ROOT, SIDE_BY_SIDE, UPDATES, close_server
 from sandbox.viewer.plots import SPAN, Plots, last_stride
@@ -59,7 +59,7 @@ class Player:
             check_drawable(recording, name)
         self.server = open_server(host, port)
         self.port = int(self.server.get_port())
-        self.address = f"http://{'127.0.0.1' if host in ('0.0.0.0', '::', '') else host}:{self.port}"
+        self.address = addresses(host, self.port)[0]
         self.names = list(names)
         self._together = together
         self._lock = threading.RLock()

@@ -80,6 +80,30 @@ class Page:
             (Path(folder) / f"{name}.png").write_bytes(data)
         return np.asarray(Image.open(BytesIO(data)).convert("RGB"))
 
+    def type_until(self, label: str, value: str, done: Callable[[], Any], seconds: float = 60.0) -> None:
+        """Type a number as :meth:`type_into` does, again where a page that is busy has missed it, until ``done()`` is true."""
+        end = time.monotonic() + seconds
+        while not done():
+            assert time.monotonic() < end, f"{label} {value} was not taken within {seconds:g} s"
+            self.type_into(label, value)
+            again = time.monotonic() + 5
+            while not done() and time.monotonic() < again:
+                time.sleep(0.2)
+
+    def see(self, name: str, check: Callable[[np.ndarray], None], seconds: float = 90.0) -> None:
+        """Take pictures until ``check`` of one raises no AssertionError: software WebGL draws a few frames a second, or fewer."""
+        end = time.monotonic() + seconds
+        while True:
+            self.hide_notes()
+            try:
+                check(self.picture(name))
+            except AssertionError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.5)
+            else:
+                return
+
     def hide_notes(self) -> None:
         """Take away what viser says of software rendering."""
         self.js("[...document.querySelectorAll('[class*=Notification-root]')].forEach(note => note.remove())")

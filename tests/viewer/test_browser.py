@@ -90,8 +90,7 @@ def test_the_live_view(tmp_path: Path) -> None:
         time.sleep(1)
         page.click("push now")
         time.sleep(2)
-        page.type_into("speed, m/s", "0.6")
-        wait_until(lambda: "asked 0.60 m/s" in text(page), 30)
+        page.type_until("speed, m/s", "0.6", lambda: "asked 0.60 m/s" in text(page))
         wait_until(lambda: float(re.search(r"walks ([\d.]+) m/s", text(page))[1]) > 0.4, 30)
         assert moving(page), "the figure moves"
         page.call("Page.reload")  # the tab is closed and opened again
@@ -99,15 +98,12 @@ def test_the_live_view(tmp_path: Path) -> None:
         assert moving(page), "it reconnects"
         page.click("pause")
         wait_until(lambda: "standing still" in text(page), 30)
-        page.hide_notes()
-        time.sleep(6)  # software WebGL draws a few frames a second
-        check_figure(page.picture("live-walk"))
+        page.see("live-walk", check_figure)
         page.click("front")
-        time.sleep(4)
-        check_figure(page.picture("live-walk-front"), arrows=False)
+        page.see("live-walk-front", lambda picture: check_figure(picture, arrows=False))
         os.killpg(process.pid, signal.SIGINT)
         process.communicate(timeout=60)
-        assert process.returncode == 0
+        assert process.returncode == 130
     recording = Recording.load(kept)
     assert len(recording.push_time) == 1
     push = recording.push_force[0] * recording.push_duration[0]
@@ -127,12 +123,13 @@ def test_both_bodies_side_by_side(tmp_path: Path) -> None:
         wait_until(lambda: float(re.search(r"([\d.]+) s, ", text(page))[1]) > 6.0, 60)
         page.click("behind")
         page.click("pause")
-        time.sleep(6)
-        page.hide_notes()
-        picture = page.picture("live-both")
-        stage = picture[:, 320:1080]
-        columns = np.flatnonzero(near_colour(stage, LEFT_COLOUR).sum(axis=0) > 3)
-        assert np.ptp(columns) > 120, "two bodies stand beside one another"
+
+        def beside(picture: np.ndarray) -> None:
+            columns = np.flatnonzero(near_colour(picture[:, 320:1080], LEFT_COLOUR).sum(axis=0) > 3)
+            assert columns.size
+            assert np.ptp(columns) > 120, "two bodies stand beside one another"
+
+        page.see("live-both", beside)
 
 
 def test_a_recording_and_its_ghost(tmp_path: Path, walk: Recording) -> None:
@@ -144,11 +141,8 @@ def test_a_recording_and_its_ghost(tmp_path: Path, walk: Recording) -> None:
         assert moving(page)
         page.click("pause")  # or the time goes on under one's fingers
         wait_until(lambda: not moving_now(page), 30)
-        page.type_into("time, s", "4")
-        wait_until(lambda: "4.00 of" in text(page), 30)
-        time.sleep(6)
-        page.hide_notes()
-        check_figure(page.picture("recording-ghost"))
+        page.type_until("time, s", "4", lambda: "4.00 of" in text(page))
+        page.see("recording-ghost", check_figure)
         page.click("next")
         wait_until(lambda: "4.01 of" in text(page), 30)
 
@@ -156,9 +150,9 @@ def test_a_recording_and_its_ghost(tmp_path: Path, walk: Recording) -> None:
 def test_an_experiment(tmp_path: Path) -> None:
     with view("lo-003", "--preset", "overreach", "--port", "8460") as (address, _), browser(address, tmp_path / "profile") as page:
         wait_until(lambda: "preset: OVERREACH" in text(page), 120)
-        time.sleep(6)
-        page.hide_notes()
-        picture = page.picture("experiment-overreach")
-        stage = picture[:, 320:1080]
-        assert near_colour(stage, "#c1121f", 10).sum() > 40, "the requested markers are red"
+
+        def marked(picture: np.ndarray) -> None:
+            assert near_colour(picture[:, 320:1080], "#c1121f", 10).sum() > 40, "the requested markers are red"
+
+        page.see("experiment-overreach", marked)
         assert "requested (red) and solved (black) are up to" in text(page)

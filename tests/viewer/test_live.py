@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from sandbox.bodies.anatomy import Anatomy
 from sandbox.controllers.parameters import Parameters
 from sandbox.recording import Recording
 from sandbox.scenes.scene import Command, Options, build
+from sandbox.viewer.drawing import addresses, own_address
 from sandbox.viewer.engine import MODES, Engine, Setup, save_recordings
 from sandbox.viewer.live import LiveView
 
@@ -289,8 +290,21 @@ def test_recordings_of_several_bodies_have_names_of_their_own(walk: Recording, t
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_all_and_keeps_the_recording(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("how", "before"),
+    [
+        (lambda pid: os.killpg(pid, signal.SIGINT), ()),  # as a terminal does
+        (lambda pid: os.kill(pid, signal.SIGINT), ()),  # the parent alone
+        (
+            lambda pid: os.kill(pid, signal.SIGINT),
+            ("sh", "-c", 'trap "" INT; exec "$@"', "sh"),
+        ),  # and as a script's shell starts what runs in the background
+    ],
+    ids=["group", "parent", "background"],
+)
+def test_ctrl_c_ends_all_and_keeps_the_recording(how: Callable[[int], None], before: Callable[[], None] | None, tmp_path: Path) -> None:
     command = [
+        *before,
         sys.executable,
         "-m",
         "sandbox.cli",
@@ -312,14 +326,45 @@ def test_ctrl_c_ends_all_and_keeps_the_recording(tmp_path: Path) -> None:
     client = Client(address[0], watched="/kinematic/markers")
     until(lambda: client.updates > 30)
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    how(process.pid)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
+    assert process.returncode == 130, err
     assert "Traceback" not in err
     assert f"written: {tmp_path / 'w.npz'}" in out
     assert Recording.load(tmp_path / "w.npz").duration > 1.0
     assert children
-    until(lambda: not any(Path(f"/proc/{child}").exists() for child in children), 10)
+    until(lambda: not any(_runs(child) for child in children), 30)
+
+
+def _runs(process: str) -> bool:
+    """Whether a process is there, and no mere entry that waits for its parent."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_addresses_of_a_page() -> None:
+    assert addresses("127.0.0.1", 8080) == ["http://127.0.0.1:8080"]
+    assert addresses("::1", 8080) == ["http://[::1]:8080"]
+    assert addresses("localhost", 8080) == ["http://localhost:8080"]
+    for everywhere in ("0.0.0.0", "::", ""):
+        assert addresses(everywhere, 8080) == ["http://127.0.0.1:8080", f"http://{own_address()}:8080"]
+
+
+def test_a_stance_model_reaches_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sandbox.cli import view as command
+    from sandbox.viewer import live
+
+    made: list[Setup] = []
+
+    class Kept:
+        def __init__(self, setup: Setup, *_: Any, **__: Any) -> None:
+            made.append(setup)
+
+    monkeypatch.setattr(live, "LiveView", Kept)
+    command.View("walk", stance="telescoping", plant="kinematic")._scene()
+    assert made[0].stance == "telescoping"
 
 
 # -- the command line --------------------------------------------------------------------------------------------------------
@@ -342,7 +387,10 @@ def test_ctrl_c_ends_all_and_keeps_the_recording(tmp_path: Path) -> None:
         ("view walk --record /proc/w.npz", ["--record", "cannot write"]),
         ("view lo-003 --stance telescoping", ["--stance telescoping", "experiment"]),
         ("view lo-003 --speed 1", ["--speed 1.0", "experiment"]),
-        ("view lo-003 --preset oveReachh", ["'oveReachh'", "OVERREACH"]),
+        ("view lo-003 --preset oveReachh", ["'oveReachh'", "did you mean 'OVERREACH'?"]),
+        ("view lo-003 --preset hihg_test", ["'hihg_test'", "did you mean 'HIGH TEST'?"]),
+        ("view lo-006 --preset retaind", ["'retaind'", "did you mean 'retained'?"]),
+        ("view lo-006 --preset xyz", ["'xyz'", "known are", "retained"]),
         ("view lo-999", ["'lo-999'", "lo-00"]),
     ],
 )
@@ -359,9 +407,9 @@ def test_bad_input(
 
 
 def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    from sandbox.cli import view as command
+    from sandbox.cli import common
 
-    monkeypatch.setattr(command, "find_spec", lambda name: None)
+    monkeypatch.setattr(common, "find_spec", lambda name: None)
     assert cli.main(["view", "walk"]) == 2
     assert 'pip install "locomotion-sandbox[view]"' in capfd.readouterr().err
 
@@ -380,12 +428,13 @@ def test_others_are_let_in_only_with_a_warning(capfd: pytest.CaptureFixture[str]
 
     monkeypatch.setattr(command.View, "_scene", lambda self: Stopped())
     monkeypatch.setattr(command, "open_browser", lambda address: False)
-    assert cli.main(["view", "walk", "--host", "0.0.0.0"]) == 0
+    assert cli.main(["view", "walk", "--host", "0.0.0.0"]) == 130
     out, err = capfd.readouterr()
     assert "warning" in err
     assert "everybody who can reach this machine" in err
+    assert re.findall(r"http://(\S+):8081", out) == ["127.0.0.1", own_address()]
     assert "port 8080 is in use; this is the next free one" in out
     assert "no browser found here" in out
-    assert cli.main(["view", "walk", "--port", "8081"]) == 0
+    assert cli.main(["view", "walk", "--port", "8081"]) == 130
     out, err = capfd.readouterr()
     assert (err, "in use" in out) == ("", False)

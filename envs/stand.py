@@ -12,7 +12,7 @@ class StandEnv(WalkerEnv):
     """A humanoid that stands still while it is pushed.
 
     Action space: ``Box(-1, 1, (n,), float32)``. -1 stands for the lowest value of the table, +1 for the highest, in a straight line;
-    values outside [-1, 1] are clipped, NaN is an error. The argument ``action`` picks the mode.
+    values outside [-1, 1], infinite ones too, are clipped; NaN is an error. The argument ``action`` picks the mode.
 
     ``residual``, the default: added to the planner's pose targets, in the order of the joints below; zero is the shipped walker. A
     joint without a pose target (hip and knee of a leg that stands) goes without.

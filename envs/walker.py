@@ -22,7 +22,7 @@ from sandbox.envs.rewards import Outcome
 from sandbox.envs.tables import bounds, space
 from sandbox.plants.base import standing_pose
 from sandbox.plants.bullet import BulletPlant, Physics
-from sandbox.plants.render import Picture
+from sandbox.plants.render import Picture, check_size
 from sandbox.scenes.scene import IMPULSE_RANGE, PUSH_DURATION, SECONDS_RANGE, START, Push
 from sandbox.scenes.terrain import Terrain
 
@@ -53,7 +53,7 @@ class WalkerEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         physics_rate: physics steps a second [Hz], a whole multiple of ``policy_rate``; the walker was tuned at 480.
         episode_seconds: time after which an episode is truncated [s].
         push_force: largest force of the pushes at the chest [N], which last 0.2 s and come every 3 to 6 s; 0 for none.
-        width, height: of a rendered picture [pixels].
+        width, height: of a rendered picture, 16-4096 [pixels].
 
     Raises:
         ValueError: a value outside its range, an unknown name, or rates of which one is no multiple of the other.
@@ -89,6 +89,7 @@ class WalkerEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
                 f"a control step of 1/{policy_rate} s is no whole number of physics steps of 1/{physics_rate} s: "
                 f"choose a physics_rate that is a multiple of policy_rate"
             )
+        check_size(width, height)
         check_range("episode_seconds", episode_seconds, SECONDS_RANGE, "s")
         check_range("push_force", push_force, (0.0, IMPULSE_RANGE[1] / PUSH_DURATION), "N")
         self.render_mode = render_mode
@@ -170,7 +171,7 @@ class WalkerEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         """One control step.
 
         Args:
-            action: (n,); values outside [-1, 1] are clipped.
+            action: (n,); values outside [-1, 1] are clipped, infinite ones too.
 
         Raises:
             ValueError: an action of another shape, or with NaN in it.

@@ -411,8 +411,6 @@ def compare(
         recording = run(
             scene, plant=plant, seed=seed, anatomy=anatomy, parameters=parameters, params_name=params_name, stance=stance, progress=report
         )
-        if recording.header.get("interrupted"):
-            raise KeyboardInterrupt  # half a comparison says nothing
         walks.append(Walk.of(stance, plant, recording))
     values = {walk.name: figures(walk) for walk in walks}
     froude = froude_number(speed, float(walks[0].recording.header["body"]["leg_m"]))

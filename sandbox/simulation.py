@@ -268,6 +268,7 @@ def run(
     options: Options | None = None,
     stance: str = "kinematic",
     progress: Callable[[float], None] | None = None,
+    keep_interrupted: bool = False,
 ) -> Recording:
     """Run a scene to its end or to the fall, and return the recording.
 
@@ -281,8 +282,11 @@ def run(
         options: all that a named scene can be asked, instead of speed, heading_rate, seconds and seed.
         stance: model of the planner, see :data:`STANCES`, or on the kinematic plant one of :data:`PUBLISHED`.
         progress: called with the simulated time [s] about ten times a simulated second.
+        keep_interrupted: after Ctrl-C return what was recorded up to then, with ``header["interrupted"]`` set.
 
-    Ctrl-C ends the run, and the recording up to that moment is returned with ``header["interrupted"]`` set.
+    Raises:
+        ValueError: what is asked cannot be done.
+        KeyboardInterrupt: Ctrl-C, unless ``keep_interrupted``: figures of a walk that was cut short are figures of another walk.
     """
     if isinstance(scene, str):
         o = options or Options(speed=speed, heading_rate=heading_rate, seconds=seconds, seed=seed)
@@ -293,7 +297,7 @@ def run(
         return walk_published(scene, anatomy, progress)
     model = cast("StanceModel", stance)
     if plant == CONTINUOUS:
-        return walk_continuously(scene, anatomy, model, progress)
+        return walk_continuously(scene, anatomy, model, progress, keep_interrupted)
     simulation = Simulation(scene, anatomy, plant, parameters, scene.seed if seed is None else seed, params_name, model)
     simulation.plant.timed = True
     ticks = round(scene.seconds / simulation.plant.dt)
@@ -307,6 +311,8 @@ def run(
             if progress is not None and k % tenth == 0:
                 progress(simulation.time)
     except KeyboardInterrupt:
+        if not keep_interrupted:
+            raise
         interrupted = True
     finally:
         recording = simulation.recording()
@@ -377,7 +383,11 @@ def walk_published(scene: Scene, anatomy: Anatomy | None = None, progress: Calla
 
 
 def walk_continuously(
-    scene: Scene, anatomy: Anatomy | None = None, stance: StanceModel = "kinematic", progress: Callable[[float], None] | None = None
+    scene: Scene,
+    anatomy: Anatomy | None = None,
+    stance: StanceModel = "kinematic",
+    progress: Callable[[float], None] | None = None,
+    keep_interrupted: bool = False,
 ) -> Recording:
     """The walker of the kinematic study (:mod:`sandbox.plants.continuous`) under the speed commands of a scene.
 
@@ -385,6 +395,7 @@ def walk_continuously(
 
     Raises:
         ValueError: a scene with turns, slopes, obstacles or pushes.
+        KeyboardInterrupt: Ctrl-C, unless ``keep_interrupted``, as in :func:`run`.
     """
     from sandbox.plants.continuous import ContinuousWalker, Plan, film
 
@@ -398,6 +409,8 @@ def walk_continuously(
             if progress is not None and walker.ticks % 12 == 0:
                 progress(walker.time)
     except KeyboardInterrupt:
+        if not keep_interrupted:
+            raise
         interrupted = True
     recording = film(walker, walk, scene.name)
     recording.header["cpu"] = {"total_s": time.process_time() - cpu, "engine_s": 0.0}

@@ -246,9 +246,24 @@ def test_ctrl_c_keeps_the_recording_up_to_that_moment() -> None:
         if time > 0.45:
             raise KeyboardInterrupt
 
-    recording = run("stand", seconds=2.0, progress=interrupt)
-    assert recording.header["interrupted"] is True
-    assert 0.4 < recording.time[-1] < 0.6
+    for plant in ("bullet", "continuous"):
+        recording = run("stand", plant=plant, seconds=2.0, progress=interrupt, keep_interrupted=True)
+        assert recording.header["interrupted"] is True
+        assert 0.4 < recording.time[-1] < 0.6
+
+
+@pytest.mark.parametrize(
+    ("plant", "stance"), [("bullet", "kinematic"), ("kinematic", "kinematic"), ("continuous", "kinematic"), ("kinematic", "boulic")]
+)
+def test_ctrl_c_ends_a_run_that_nobody_asked_to_keep(plant: str, stance: str) -> None:
+    """Figures of a walk that was cut short would pass for those of a whole one."""
+
+    def interrupt(time: float) -> None:
+        if time > 0.45:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run("walk", plant=plant, seconds=2.0, stance=stance, progress=interrupt)
 
 
 def test_an_interrupted_build_leaves_no_client_behind(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -250,8 +250,6 @@ def run_trial(trial: Trial) -> Result:
     cell = next(cell for cell in CELLS if cell.name == trial.cell)
     case = cell.case(trial.number, trial.seed)
     recording = run(case.scene, seed=trial.seed, parameters=trial.parameters, params_name=trial.params_name)
-    if recording.header.get("interrupted"):
-        raise KeyboardInterrupt
     row = judge(cell, case, trial.seed, recording)
     if trial.keep is not None and row.outcome != "ok":
         recording.save(trial.keep / f"{cell.name}-{trial.seed}.npz")

@@ -7,12 +7,14 @@ do; it is found before anything runs, and nothing is left half written.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import io
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, cast
 
 import tyro
@@ -107,6 +109,33 @@ def _one_line(box: str, command: str | None) -> str:
     return f"{text[0].lower()}{text[1:].rstrip('.')} (see {help_of} --help)"
 
 
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Inside, Ctrl-C ends the work wherever it comes.
+
+    A callback out of C (numba's compiler asks for its cache in one) and a destructor cannot raise: Python reports the
+    KeyboardInterrupt and goes on. It is sent once more, when they are likely over.
+    """
+    report = sys.unraisablehook
+    timers: list[threading.Timer] = []
+
+    def again(unraisable: sys.UnraisableHookArgs) -> None:
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            timers.append(threading.Timer(0.05, _thread.interrupt_main))
+            timers[-1].daemon = True
+            timers[-1].start()
+        else:
+            report(unraisable)
+
+    sys.unraisablehook = again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = report
+        for timer in timers:
+            timer.cancel()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what was typed, and return the exit code."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
@@ -114,7 +143,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"sandbox {__version__}")
         return DONE
     try:
-        return parse(arguments).execute()
+        with interruptible():
+            return parse(arguments).execute()
     except InputError as error:
         print(f"sandbox: {' '.join(str(error).split())}", file=sys.stderr)
         return BAD_INPUT

@@ -115,8 +115,9 @@ class Run:
 
             with Progress(self.scene, scene.seconds, "s", COMPILING) as progress:
                 recording = run(
-                    scene, plant=self.plant, anatomy=anatomy, parameters=parameters, params_name=name, stance=self.stance, progress=progress
-                )
+                    scene, plant=self.plant, anatomy=anatomy, parameters=parameters, params_name=name, stance=self.stance,
+                    progress=progress, keep_interrupted=True,
+                )  # fmt: skip
             stopped = bool(recording.header.get("interrupted"))
             with Files(recording, words) as files:
                 # The recording first: whatever fails or is stopped later, it is kept.

@@ -7,13 +7,15 @@ written after every generation with the command, the seeds and the score, so tha
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import multiprocessing
 import os
+import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +64,21 @@ def write_parameters(path: Path, parameters: Parameters, about: dict[str, object
         temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+@contextlib.contextmanager
+def _workers(count: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that end at once where the work is broken off: what is left of a generation can take minutes."""
+    others = set(multiprocessing.active_children())
+    # Ctrl-C reaches the whole process group; the parent alone decides what it means.
+    with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
+        try:
+            yield pool
+        except BaseException:
+            for child in set(multiprocessing.active_children()) - others:
+                child.terminate()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+
+
 def tune(
     start: Parameters,
     out: Path,
@@ -95,7 +112,7 @@ def tune(
     strategy = cma.CMAEvolutionStrategy(np.clip(to_unit(start), 0.01, 0.99), sigma, options)
     began = time.monotonic()
     best = start
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with _workers(workers) as pool:
         for generation in range(first, first + generations):
             candidates = strategy.ask()
             cases = draw_cases(generation, tuple(kinds))

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pybullet as bullet
@@ -27,6 +28,7 @@ NEAR, FAR = 0.1, 60.0  # [m] what the camera sees
 LIGHT = (0.5, 0.3, 1.0)  # towards the light
 PROBE_TIMEOUT = 30.0  # [s]
 SIZE_RANGE = (16, 4096)  # [pixels]
+EGL_DRAW, EGL_READ = 0x3059, 0x305A  # of EGL's specification
 
 _PROBE = """
 import os, sys, pybullet
@@ -54,6 +56,13 @@ def egl_plugin() -> str | None:
     return spec.origin if done.returncode == 0 else None
 
 
+def check_size(width: int, height: int) -> None:
+    """Raise ValueError for a picture of a size that cannot be drawn."""
+    for size in (width, height):
+        if not SIZE_RANGE[0] <= size <= SIZE_RANGE[1] or size != int(size):
+            raise ValueError(f"picture size {size} is outside {SIZE_RANGE[0]}-{SIZE_RANGE[1]} whole pixels: give a value in that range")
+
+
 class Renderer:
     """A camera and what stands before it.
 
@@ -71,20 +80,19 @@ class Renderer:
     """
 
     def __init__(self, width: int, height: int, field: float = 32.0, egl: bool = True) -> None:
-        for size in (width, height):
-            if not SIZE_RANGE[0] <= size <= SIZE_RANGE[1]:
-                raise ValueError(f"picture size {size} is outside {SIZE_RANGE[0]}-{SIZE_RANGE[1]} pixels: give a value in that range")
+        check_size(width, height)
         self.width, self.height = width, height
         plugin = egl_plugin() if egl else None
-        self.name = "EGL" if plugin else "TinyRenderer"
         self._client = bullet.connect(bullet.DIRECT)
         if self._client < 0:
             raise RuntimeError("PyBullet has no free client: close environments that are no longer used")
         self._kind = bullet.ER_TINY_RENDERER
+        self._context: EglContext | None = None
         if plugin:
-            with _silenced():
-                loaded = bullet.loadPlugin(plugin, "_eglRendererPlugin", physicsClientId=self._client) >= 0
-            self._kind = bullet.ER_BULLET_HARDWARE_OPENGL if loaded else bullet.ER_TINY_RENDERER
+            with EglContext.kept(), _silenced():
+                if bullet.loadPlugin(plugin, "_eglRendererPlugin", physicsClientId=self._client) >= 0:
+                    self._kind, self._context = bullet.ER_BULLET_HARDWARE_OPENGL, EglContext.current()
+        self.name = "EGL" if self._context else "TinyRenderer"
         self._projection = bullet.computeProjectionMatrixFOV(field, width / height, NEAR, FAR)
         self._folder = tempfile.TemporaryDirectory()
         self._count = 0
@@ -98,14 +106,15 @@ class Renderer:
         lines += [f"vn {x:.6f} {y:.6f} {z:.6f}" for x, y, z in normals.tolist()]
         lines += [f"f {a}//{a} {b}//{b} {c}//{c}" for a, b, c in (faces + 1).tolist()]
         path.write_text("\n".join(lines) + "\n", encoding="ascii")
-        shape = bullet.createVisualShape(
-            bullet.GEOM_MESH,
-            fileName=str(path),
-            rgbaColor=[*(channel / 255 for channel in colour), 1.0],
-            specularColor=[0.0, 0.0, 0.0],
-            physicsClientId=self._client,
-        )
-        return int(bullet.createMultiBody(0, -1, shape, physicsClientId=self._client))
+        with self._drawing():
+            shape = bullet.createVisualShape(
+                bullet.GEOM_MESH,
+                fileName=str(path),
+                rgbaColor=[*(channel / 255 for channel in colour), 1.0],
+                specularColor=[0.0, 0.0, 0.0],
+                physicsClientId=self._client,
+            )
+            return int(bullet.createMultiBody(0, -1, shape, physicsClientId=self._client))
 
     def place(self, number: int, position: Sequence[float], quaternion: Sequence[float]) -> None:
         """Put a mesh at a position (3,) [m] with an attitude (4,)."""
@@ -114,7 +123,7 @@ class Renderer:
     def picture(self, eye: Sequence[float], target: Sequence[float]) -> Picture:
         """The picture (height, width, 3) from ``eye`` (3,) towards ``target`` (3,) [m], up being up."""
         view = bullet.computeViewMatrix(eye, target, [0.0, 0.0, 1.0])
-        with _silenced() if self._kind == bullet.ER_BULLET_HARDWARE_OPENGL else contextlib.nullcontext():
+        with self._drawing():
             shot = bullet.getCameraImage(
                 self.width,
                 self.height,
@@ -134,10 +143,73 @@ class Renderer:
     def close(self) -> None:
         """Release the client. May be called twice."""
         if self._client >= 0:
-            with _silenced():
+            with self._drawing():
                 bullet.disconnect(physicsClientId=self._client)
-            self._client = -1
+            self._client, self._context = -1, None
             self._folder.cleanup()
+
+    @contextlib.contextmanager
+    def _drawing(self) -> Iterator[None]:
+        """Around every call that may draw: this renderer's own context, and no word of the EGL plugin."""
+        if self._context is None:
+            yield
+        else:
+            with EglContext.kept(), _silenced():
+                self._context.use()
+                yield
+
+
+class EglContext(NamedTuple):
+    """What EGL draws to. Bullet's plugin makes its context current once, as it is loaded, and never asks again.
+
+    A second renderer would so draw into the first one's place, and the first one, after the second has gone, nowhere: the process
+    ends. A context is of one thread at a time, so that none is left current behind a call.
+    """
+
+    display: int | None
+    draw: int | None
+    read: int | None
+    context: int | None
+
+    @classmethod
+    def current(cls) -> EglContext:
+        """The context of this thread; all None where there is none."""
+        egl = _egl()
+        draw, read = (egl.eglGetCurrentSurface(kind) for kind in (EGL_DRAW, EGL_READ))
+        return cls(egl.eglGetCurrentDisplay(), draw, read, egl.eglGetCurrentContext())
+
+    def use(self) -> None:
+        """Make it the context of this thread.
+
+        Raises:
+            RuntimeError: EGL refuses, for instance since another thread is drawing with it.
+        """
+        if not _egl().eglMakeCurrent(self.display, self.draw, self.read, self.context):
+            raise RuntimeError("EGL cannot draw here: is another thread drawing with the same environment?")
+
+    @classmethod
+    @contextlib.contextmanager
+    def kept(cls) -> Iterator[None]:
+        """Afterwards the context of this thread is what it was before."""
+        before = cls.current()
+        try:
+            yield
+        finally:
+            after = cls.current()
+            if after != before:
+                # with no context before, a display is needed to give up the present one
+                _egl().eglMakeCurrent(before.display or after.display, before.draw, before.read, before.context)
+
+
+@cache
+def _egl() -> ctypes.CDLL:
+    """The library that Bullet's plugin draws with."""
+    egl = ctypes.CDLL("libEGL.so.1")
+    pointer = ctypes.c_void_p
+    egl.eglGetCurrentDisplay.restype = egl.eglGetCurrentContext.restype = egl.eglGetCurrentSurface.restype = pointer
+    egl.eglGetCurrentSurface.argtypes = [ctypes.c_int32]
+    egl.eglMakeCurrent.argtypes = [pointer] * 4
+    return egl
 
 
 @contextlib.contextmanager

@@ -1,6 +1,8 @@
 """Pictures and the live page, without a display; and Gymnasium's own check of everything."""
 
 import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -124,9 +126,124 @@ def test_no_render_mode_warns(make):
         assert env.render() is None
 
 
-def test_sizes():
-    with pytest.raises(ValueError, match="picture size 5 is outside 16-4096"):
-        Renderer(5, 100)
+@pytest.mark.parametrize("size", [(5, 100), (100, -1), (4097, 100), (100.5, 100), (float("nan"), 100)])
+def test_sizes(make, size):
+    """Found as the environment is made, in whatever render mode."""
+    with pytest.raises(ValueError, match="picture size .* is outside 16-4096 whole pixels"):
+        Renderer(*size)
+    with pytest.raises(ValueError, match="picture size .* is outside 16-4096 whole pixels"):
+        make(width=size[0], height=size[1])
+
+
+def in_a_child(code):
+    """Run it in a process of its own, whose end by a signal is a failed test and not the end of all tests."""
+    done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr[-2000:]}"
+    return done.stdout
+
+
+ENVIRONMENTS = """
+import gymnasium, numpy as np
+from gymnasium.utils.env_checker import check_env
+def make(width=64):
+    env = gymnasium.make("sandbox:Sandbox/Walk-v0", render_mode="rgb_array", width=width, height=48).unwrapped
+    env.reset(seed=0)
+    return env
+def walked(env):
+    env.step(np.zeros(env.action_space.shape))
+    return env.render()
+def same(a, b):  # but for a few pixels of an edge, which differ with the number of pictures taken before
+    return a.shape == b.shape and np.mean(a != b) < 0.01
+alone = make()
+first, second = alone.render(), walked(alone)
+alone.close()
+"""
+
+
+def test_an_environment_draws_on_when_a_younger_one_is_closed():
+    in_a_child(
+        ENVIRONMENTS
+        + """
+a = make()
+assert same(a.render(), first)
+b = make(width=80)
+assert b.render().shape == (48, 80, 3)
+assert same(a.render(), first)
+b.close()
+assert same(walked(a), second)
+"""
+    )
+
+
+def test_an_environment_draws_on_after_gymnasiums_check():
+    in_a_child(
+        ENVIRONMENTS
+        + """
+env = make()
+check_env(env, skip_close_check=True)
+env.reset(seed=0)
+assert same(env.render(), first)
+"""
+    )
+
+
+def test_an_environment_draws_in_whichever_thread_steps_it():
+    in_a_child(
+        ENVIRONMENTS
+        + """
+from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+    a = one.submit(make).result()
+    assert same(a.render(), first)
+    b = other.submit(make).result()
+    assert same(other.submit(a.render).result(), first)
+    assert same(one.submit(b.render).result(), first)
+    b.close()
+    assert same(one.submit(walked, a).result(), second)
+    one.submit(a.close).result()
+"""
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("egl", [True, False])
+def test_two_renderers_in_every_order(egl):
+    """Opening, two pictures and closing of one, in every order with those of another that shows something else."""
+    printed = in_a_child(f"""
+import itertools, numpy as np
+from sandbox.plants.render import Renderer
+from sandbox.report.shapes import box_mesh
+def opened(width, height, colour, half):
+    renderer = Renderer(width, height, egl={egl})
+    box = box_mesh(np.array(half))
+    renderer.add(box.vertices, box.normals, box.faces, colour)
+    return renderer
+KINDS = ((96, 64, (220, 30, 30), (0.5, 0.1, 0.1)), (64, 96, (30, 30, 220), (0.1, 0.1, 0.5)))
+def picture(renderer):
+    return renderer.picture((3.0, 1.0, 1.0), (0.0, 0.0, 0.0))
+alone = []
+for kind in KINDS:
+    renderer = opened(*kind)
+    alone.append(picture(renderer))
+    renderer.close()
+assert alone[0].shape == (64, 96, 3) and np.ptp(alone[0]) > 100
+orders = 0
+for order in itertools.product((0, 1), repeat=8):
+    if sum(order) != 4:
+        continue
+    done, renderers = [0, 0], [None, None]
+    for k in order:
+        if done[k] == 0:
+            renderers[k] = opened(*KINDS[k])
+        elif done[k] < 3:
+            assert np.array_equal(picture(renderers[k]), alone[k]), order
+        else:
+            renderers[k].close()
+        done[k] += 1
+    orders += 1
+print(orders)
+""")
+    assert printed.split()[-1] == "70"
 
 
 def test_egl_that_ends_its_process_is_survived(monkeypatch):

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from sandbox.config import nearest
+from sandbox.config import check_range, nearest
 
 KLAW_LENGTH: Final = 0.004  # step length over cadence [1/min] x height
 KLAW_DOUBLE: Final = (0.2908, -0.0016)  # double support of one foot, of the cycle: constant, and per cadence [1/min]
@@ -22,7 +22,11 @@ Law = Literal["linear", "human"]
 
 @dataclass(frozen=True)
 class Span:
-    """A quantity that goes linearly from ``slow`` to ``fast`` over the range of speeds."""
+    """A quantity that goes linearly over the range of speeds.
+
+    Attributes:
+        slow: at the lowest speed; fast: at the highest
+    """
 
     slow: float
     fast: float
@@ -88,10 +92,8 @@ class VelocityProfile:
         bounds = {"step_length": (0.05, 1.5, "m"), "double_support": (0.0, 0.8, ""), "lift": (0.0, 0.2, "m")}
         for name, (low, high, unit) in bounds.items():
             for value in (getattr(self, name).slow, getattr(self, name).fast):
-                if not low <= value <= high:
-                    raise ValueError(f"{name} {value:g} {unit} is outside {low:g}..{high:g} {unit}: give a value in that range")
-        if not 0.5 <= self.height <= 2.5:
-            raise ValueError(f"height {self.height:g} m is outside 0.5..2.5 m: give a value in that range")
+                check_range(name, value, (low, high), unit)
+        check_range("height", self.height, (0.5, 2.5), "m")
 
     def clamp(self, speed: float) -> float:
         """The nearest speed of the range. Raises ValueError for a speed that is not finite."""

@@ -35,7 +35,7 @@ from sandbox.harness import Experiment, Outcome, Variant
 from sandbox.recording import Recording
 from sandbox.report import plot
 from sandbox.report.figure import LEFT_COLOUR, RIGHT_COLOUR
-from sandbox.state import LEFT, RIGHT
+from sandbox.state import LEFT, RIGHT, ContactState
 from sandbox.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -172,13 +172,25 @@ def segment_error(solver: StandingSolver, pose: Pose) -> float:
     return max(errors)
 
 
+TOUCHES = 1e-3  # [m] above the ground
+
+
 def film(solver: StandingSolver, poses: Mapping[str, Pose]) -> Recording:
     """Each preset for a second."""
     each = round(HELD * SHOWN_RATE)
     held = [pose for pose in poses.values() for _ in range(each)]
     time = np.arange(len(held)) / SHOWN_RATE
     trajectory = Trajectory(solver.anatomy, time, np.array([p.pelvis for p in held]), np.array([p.q for p in held]), still=True)
-    return trajectory.recording("standing", settings={"presets": list(poses)})
+    contact = np.repeat([[contact_of(solver, pose, side) for side in SIDES] for pose in poses.values()], each, axis=0)
+    return trajectory.recording("standing", contact, settings={"presets": list(poses)})
+
+
+def contact_of(solver: StandingSolver, pose: Pose, side: str) -> ContactState:
+    """What of a foot is on the ground in the solved pose, not in the one that was asked for."""
+    heel, ball, tip = (float(solver.point(pose, f"{side}_{name}")[2]) < TOUCHES for name in ("heel", "toe_base", "toe_tip"))
+    if heel:
+        return ContactState.FLAT if ball else ContactState.HEEL
+    return ContactState.FOREFOOT if ball else ContactState.TOE if tip else ContactState.AIRBORNE
 
 
 # -- checks ------------------------------------------------------------------------------------------------------------------

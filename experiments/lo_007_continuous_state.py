@@ -29,6 +29,7 @@ import numpy as np
 
 from sandbox.bodies.inertia import Array
 from sandbox.bodies.reference import REFERENCE
+from sandbox.config import check_range
 from sandbox.controllers.limbs import LARGEST_CORRECTION, LARGEST_RATE_CHANGE, RING, FixedTicks
 from sandbox.harness import Experiment, Outcome, Variant
 from sandbox.measure.flow import jumps
@@ -52,7 +53,7 @@ class Parameters:
         speed: commanded from the start on [m/s], clamped to 0.40-0.80 m/s.
         seconds: duration.
         frames: per second in which time arrives; 0 for frames of random length.
-        probe: by which the right leg's clock is moved [cycles], at ``probe_at`` [s].
+        probe: by which the right leg's clock is moved [cycles]; probe_at: when [s].
         plan: of the walker.
 
     Raises:
@@ -74,9 +75,7 @@ class Parameters:
             "probe": (-0.25, 0.25, "cycles"),
         }
         for name, (low, high, unit) in ranges.items():
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise ValueError(f"{name} {value:g} {unit} is outside {low:g}..{high:g} {unit}: give a value in that range")
+            check_range(name, getattr(self, name), (low, high), unit)
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ import numpy as np
 
 from sandbox.bodies.inertia import Array
 from sandbox.bodies.reference import REFERENCE, Region, envelopes
+from sandbox.config import check_range
 from sandbox.controllers.coordination import Coordination
 from sandbox.controllers.velocity import FLAT_FOOT, HUMAN
 from sandbox.harness import Experiment, Outcome, Variant
@@ -67,9 +68,7 @@ class Parameters:
 
     def __post_init__(self) -> None:
         for name, low, high, unit in (("speed", 1e-3, 10.0, "m/s"), ("seconds", 8.0, 600.0, "s")):
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise ValueError(f"{name} {value:g} {unit} is outside {low:g}..{high:g} {unit}: give a value in that range")
+            check_range(name, getattr(self, name), (low, high), unit)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ import numpy as np
 
 from sandbox.bodies.inertia import Array
 from sandbox.bodies.reference import REFERENCE
+from sandbox.config import check_range
 from sandbox.controllers.stance import PIVOT_TRAVEL, Orbit, StanceModel, check_model
 from sandbox.conventions import GRAVITY
 from sandbox.harness import Experiment, Outcome, Variant
@@ -70,9 +71,7 @@ class Parameters:
     def __post_init__(self) -> None:
         check_model(self.model)
         for name, low, high, unit in (("speed", 1e-3, 10.0, "m/s"), ("seconds", 13.0, 600.0, "s"), ("authority", 0.0, 1.0, "")):
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise ValueError(f"{name} {value:g} {unit} is outside {low:g}..{high:g} {unit}: give a value in that range")
+            check_range(name, getattr(self, name), (low, high), unit)
 
 
 @dataclass(frozen=True)

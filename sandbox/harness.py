@@ -257,15 +257,26 @@ def flat(parameters: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def documented(parameters: Any, prefix: str = "") -> dict[str, str]:
-    """What each parameter is, by dotted key, from the paragraph ``Attributes:`` of its class."""
+    """What each parameter is, by dotted key, from the paragraph ``Attributes:`` of its class.
+
+    Of a value with parts and no more (a :class:`~sandbox.controllers.velocity.Span`) each part has the whole's text before its own.
+    """
     _, _, text = inspect.cleandoc(type(parameters).__doc__ or "").partition("Attributes:\n")
-    entries = re.findall(r"^    (\w[\w, ]*): (.*(?:\n        .*)*)", text, flags=re.MULTILINE)
-    said = {name: " ".join(words.replace("``", "").split()) for names, words in entries for name in names.split(", ")}
+    names = {each.name for each in dataclasses.fields(parameters)}
+    said: dict[str, str] = {}
+    for entry in re.findall(r"^    (\w[\w, ]*: .*(?:\n        .*)*)", text, flags=re.MULTILINE):
+        flowing = " ".join(entry.replace("``", "").split())
+        for part in re.split(r"; (?=\w[\w, ]*: )", flowing):  # "shift: [m] to the side; corridor: of the wrist"
+            about, _, words = part.partition(": ")
+            said |= {name: words for name in about.split(", ") if name in names}
     out: dict[str, str] = {}
     for each in dataclasses.fields(parameters):
         value = getattr(parameters, each.name)
         if dataclasses.is_dataclass(value):
-            out |= documented(value, f"{prefix}{each.name}.")
+            inner = documented(value, f"{prefix}{each.name}.")
+            parts = not any(dataclasses.is_dataclass(getattr(value, part.name)) for part in dataclasses.fields(value))
+            whole = said.get(each.name, "").rstrip(".") if parts else ""
+            out |= {key: "; ".join(filter(None, (whole, own))) for key, own in inner.items()}
         else:
             out[f"{prefix}{each.name}"] = said.get(each.name, "")
     return out

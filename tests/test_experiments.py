@@ -132,3 +132,22 @@ def test_an_output_folder_that_is_a_file_is_refused(elsewhere: Path, capfd: pyte
     assert cli.main(["experiment", "run", "lo-003", "--out", "taken"]) == 2
     assert "is not a folder" in capfd.readouterr().err
     assert (elsewhere / "taken").read_text() == "mine"
+
+
+def test_standing_feet_are_on_the_ground_where_they_are_solved_to_be() -> None:
+    """OVERREACH leaves its right foot in the air, the raised step its left one; all others stand flat."""
+    from sandbox.harness import catalogue, find
+    from sandbox.state import ContactState
+
+    experiment = find("lo-003", catalogue()).load()
+    recording = experiment.run(experiment.variants[0].parameters).recording
+    presets = recording.header["settings"]["presets"]
+    each = len(recording) // len(presets)
+    airborne = {"raised left": [0], "OVERREACH": [1]}
+    for k, name in enumerate(presets):
+        for foot, side in enumerate(("left", "right")):
+            row = k * each + each // 2
+            lowest = min(recording.point(f"{side}_{point}")[row, 2] for point in ("heel", "toe_base", "toe_tip"))
+            in_air = foot in airborne.get(name, [])
+            assert (lowest > 1e-3) == in_air, (name, side)
+            assert recording.contact_state[row, foot] == (ContactState.AIRBORNE if in_air else ContactState.FLAT), (name, side)

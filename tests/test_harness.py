@@ -138,6 +138,44 @@ def test_parameters_say_what_they_are():
     }  # fmt: skip
 
 
+def test_entries_in_one_line_and_values_of_two_parts_are_documented() -> None:
+    @dataclass(frozen=True)
+    class Ends:
+        """Of a range.
+
+        Attributes:
+            slow: at the lowest speed; fast: at the highest
+        """
+
+        slow: float = 1.0
+        fast: float = 2.0
+
+    @dataclass(frozen=True)
+    class Swing:
+        """Of the arms.
+
+        Attributes:
+            forward, back: wrist from the shoulder [m]; elbow: flexion [rad].
+        """
+
+        forward: Ends = Ends()
+        back: Ends = Ends()
+        elbow: float = 0.2
+
+    assert harness.documented(Swing()) == {
+        "forward.slow": "wrist from the shoulder [m]; at the lowest speed", "forward.fast": "wrist from the shoulder [m]; at the highest",
+        "back.slow": "wrist from the shoulder [m]; at the lowest speed", "back.fast": "wrist from the shoulder [m]; at the highest",
+        "elbow": "flexion [rad].",
+    }  # fmt: skip
+
+
+def test_every_parameter_of_every_experiment_is_explained() -> None:
+    for entry in harness.catalogue().values():
+        for variant in entry.load().variants:
+            silent = [key for key, text in harness.documented(variant.parameters).items() if not text]
+            assert not silent, (entry.name, variant.name, silent)
+
+
 def test_an_experiment_that_raises_has_failed(package: Path):
     (package / "lo_001_first.toml").write_text("")
     verdict = harness.check("lo-001-first")

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from sandbox.bench.walk import markdown
 from sandbox.bodies.anatomy import Anatomy
+from sandbox.config import check_range
 from sandbox.controllers.parameters import Parameters
 from sandbox.scenes.scene import Options, build
 
@@ -119,9 +120,7 @@ def measure(seconds: float, progress: Callable[[float], None] | None = None) -> 
     Raises:
         ValueError: seconds outside :data:`SECONDS_RANGE`.
     """
-    low, high = SECONDS_RANGE
-    if not low <= seconds <= high:
-        raise ValueError(f"seconds {seconds:g} s is outside {low:g}..{high:g} s: give a value in that range")
+    check_range("seconds", seconds, SECONDS_RANGE, "s")
     out = []
     conditions: list[tuple[str, str, Callable[[str], contextlib.AbstractContextManager[Any]]]] = [
         ("one client", "bullet", _nobody),

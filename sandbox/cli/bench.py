@@ -151,11 +151,10 @@ class Bench:
                     raise ValueError(f"--{name.replace('_', '-')} means nothing to `bench view`: leave it out")
             need("the view needs", "viser")
             from sandbox.bench import view
+            from sandbox.config import check_range
 
             seconds = 10.0 if self.seconds is None else self.seconds
-            low, high = view.SECONDS_RANGE
-            if not low <= seconds <= high:
-                raise ValueError(f"seconds {seconds:g} s is outside {low:g}..{high:g} s: give a value in that range")
+            check_range("seconds", seconds, view.SECONDS_RANGE, "s")
             self._check_json()
         with results(self.json) as (out, words):
             with Progress("view", 1.0, "of all") as progress:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from sandbox.files import written_whole
 from sandbox.measure import Gait
+from sandbox.measure.forces import FORCE_CUTOFF
+from sandbox.measure.signals import lowpass
 from sandbox.recording import Recording
 from sandbox.report.figure import LEFT_COLOUR, RIGHT_COLOUR, rgb
 from sandbox.report.optional import need
@@ -67,7 +69,14 @@ def _forces(draw: Any, recording: Recording, start: float, end: float, box: tupl
     left, top, right, bottom = box
     low, high = bottom - 2 * MARGIN, top + 3 * MARGIN
     first, last = left + TILE[0] / 2, right - TILE[0] / 2
-    draw.text((MARGIN, top + MARGIN / 2), "vertical ground force, body weights", fill=FAINT, font=font_of(15))
+    what = f"vertical ground force, body weights ({FORCE_CUTOFF:g} Hz zero-lag low-pass)"
+    draw.text((MARGIN, top + MARGIN / 2), what, fill=FAINT, font=font_of(15))
+    x = float(right - MARGIN)
+    for side, colour in (("right", RIGHT_COLOUR), ("left", LEFT_COLOUR)):  # from the edge inwards
+        draw.text((x, top + MARGIN / 2), side, fill=INK, font=font_of(15), anchor="rt")
+        x -= draw.textlength(side, font=font_of(15)) + 8
+        draw.line((x - 26, top + MARGIN / 2 + 8, x, top + MARGIN / 2 + 8), fill=rgb(colour), width=3)
+        x -= 26 + 2 * MARGIN
     for weights in (0.0, 0.5, 1.0, 1.5):
         y = low - weights / HIGHEST * (low - high)
         draw.line((first, y, last, y), fill=(225, 228, 231), width=1)
@@ -81,8 +90,9 @@ def _forces(draw: Any, recording: Recording, start: float, end: float, box: tupl
     weight = 9.81 * float(recording.header["body"]["mass_kg"])
     rows = slice(*np.searchsorted(recording.time, (start - 1e-9, end + 1e-9)).tolist())
     across = first + (recording.time[rows] - start) / max(end - start, 1e-9) * (last - first)
+    smooth = lowpass(recording.ground_force[:, :, 2], FORCE_CUTOFF, 1 / recording.interval)
     for foot, colour in ((0, LEFT_COLOUR), (1, RIGHT_COLOUR)):
-        load = np.clip(recording.ground_force[rows, foot, 2] / weight, 0.0, HIGHEST)
+        load = np.clip(smooth[rows, foot] / weight, 0.0, HIGHEST)
         line = np.column_stack((across, low - load / HIGHEST * (low - high))).ravel().tolist()
         if len(line) > 2:
             draw.line(line, fill=rgb(colour), width=3, joint="curve")

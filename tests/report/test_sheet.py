@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from sandbox import cli
+from sandbox.measure import Gait
 from sandbox.recording import Recording
 from sandbox.report.figure import LEFT_COLOUR, RIGHT_COLOUR, rgb
+from sandbox.report.picture import typical_stride
 from sandbox.report.sheet import HEAD, STEPS, TILE, save_sheet
 from sandbox.report.video import save_video
 
@@ -53,6 +55,23 @@ def test_the_force_of_both_feet_is_plotted_beneath(walk: Recording, tmp_path: Pa
         line = np.abs(strip - np.array(rgb(colour))).max(axis=2) < 30
         assert line.any(axis=0).sum() > 0.8 * (STEPS - 1) * TILE[0], "from the first figure to the last"
         assert np.ptp(np.flatnonzero(line.any(axis=1))) > 60, "it rises and falls"
+
+
+def test_the_forces_are_filtered_and_named(walk: Recording, tmp_path: Path) -> None:
+    """A spike of one row, as a landing has, is seen at a fraction of its height; both colours are in the legend."""
+    flat = {**walk.columns, "ground_force": np.zeros_like(walk.ground_force)}
+    gait = Gait(walk)
+    stride = typical_stride(gait.strides)
+    middle = int(np.searchsorted(walk.time, 0.5 * (stride.start + stride.end)))
+    flat["ground_force"][middle, 1, 2] = 1.5 * 9.81 * walk.header["body"]["mass_kg"]
+    save_sheet(Recording(walk.header, flat), tmp_path / "sheet.png")
+    strip = pixels(tmp_path / "sheet.png")[HEAD + 2 * TILE[1] :]
+    plot, legend = strip[30:], strip[:30]
+    red = np.abs(plot - np.array(rgb(RIGHT_COLOUR))).max(axis=2) < 30
+    rise = np.ptp(np.flatnonzero(red.any(axis=1)))
+    assert 10 < rise < 0.6 * len(plot)
+    for colour in (LEFT_COLOUR, RIGHT_COLOUR):
+        assert (np.abs(legend - np.array(rgb(colour))).max(axis=2) < 30).sum() > 40
 
 
 @pytest.mark.parametrize("which", ["one row", "two rows", "fall", "still", "kinematic", "slope", "points"])

@@ -82,6 +82,13 @@ def test_bad_input(walk: Path, walker: ModuleType, tmp_path: Path, capfd: pytest
     assert "a.fbx: no such file" in refused(["measure", str(tmp_path / "a.fbx")], capfd)
     (tmp_path / "b.fbx").write_text("x")
     assert "is not a recording" in refused(["measure", str(tmp_path / "b.fbx")], capfd)
+    (tmp_path / "folder").mkdir()
+    for name in ("our.mot", "our.glb", "our.sto", "folder"):
+        if name != "folder":
+            (tmp_path / name).write_text("x")
+        said = refused(["measure", str(tmp_path / name)], capfd)
+        assert "give" in said
+        assert all(ending in said for ending in (".npz", ".amc", ".bvh", ".c3d", ".trc")), said
     assert "is outside 0 to 10" in refused(["measure", str(walk), "--belt-speed", "50"], capfd)
     points = {name: walker.Walker(seconds=3).record().columns[name] for name in ("time", "points")}
     bare = Recording(walker.Walker(seconds=3).record().header | {"plant": "capture", "joint_names": []}, points)

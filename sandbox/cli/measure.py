@@ -52,7 +52,10 @@ class Measure:
         tyro.conf.arg(help="of foot strike and foot off; auto: contact where it can be told; height: foot height and speed"),
     ] = "auto"
     skeleton: Annotated[Path | None, option("FILE.asf", "of an AMC, where it is not beside it", default=False)] = None
-    unit: Annotated[Literal["m", "cm", "mm", "in", "cmu"] | None, tyro.conf.arg(help="of lengths, instead of the file's own")] = None
+    unit: Annotated[
+        Literal["m", "cm", "mm", "in", "cmu"] | None,
+        tyro.conf.arg(help="of lengths, instead of the file's own; of an AMC its skeleton's; cmu: inches over 0.45"),
+    ] = None
     belt_speed: Annotated[float | None, option("M/S", "speed of the treadmill's belt", default=False)] = None
     json: JsonOption = None
 
@@ -208,9 +211,16 @@ def _read(path: Path, skeleton: Path | None, unit: str | None, belt_speed: float
     from sandbox.mocap import FORMATS, read_capture
     from sandbox.recording import Recording
 
-    if path.suffix.lower() in FORMATS:
+    readable = f"recordings of `sandbox run --record` (.npz) or clips ({', '.join(FORMATS)})"
+    if path.suffix.lower() in FORMATS and not path.is_dir():
         return read_capture(path, skeleton=skeleton, unit=unit, belt_speed=belt_speed).recording()
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: give the files in it, {readable}")
     try:
         return Recording.load(path)
     except FileNotFoundError:
         raise ValueError(f"{path}: no such file") from None
+    except ValueError as error:
+        if path.suffix.lower() == ".npz":
+            raise
+        raise ValueError(f"{path} is not a recording of ours nor motion capture that is read: give {readable}") from error

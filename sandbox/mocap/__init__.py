@@ -28,7 +28,7 @@ def read_capture(
     Args:
         path: of an AMC, BVH, C3D or TRC file.
         skeleton: the ASF of an AMC; looked for beside it by default.
-        unit: a key of :data:`UNITS`, instead of the one that the file states.
+        unit: a key of :data:`UNITS`, instead of the one that the file (of an AMC, its skeleton) states.
         belt_speed: of a treadmill [m/s].
 
     Raises:
@@ -39,7 +39,7 @@ def read_capture(
         raise CaptureError(f"unit {unit!r} is unknown: known are {', '.join(UNITS)}")
     kind = path.suffix.lower()
     if kind == ".amc":
-        return read_acclaim(path, skeleton, AMC_RATE)
+        return read_acclaim(path, skeleton, AMC_RATE, unit)
     if kind == ".bvh":
         return read_bvh(path, unit)
     if kind == ".c3d":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sandbox.mocap.asf import AMC_RATE, ROOT, TO_PROJECT, Array, Pose, Skeleton, pose, read_amc, read_asf
+from sandbox.mocap.asf import AMC_RATE, ROOT, TO_PROJECT, Array, Pose, Skeleton, pose, read_amc, read_asf, with_gaps
 from sandbox.mocap.errors import CaptureError
 from sandbox.mocap.points import KNEE_SIDE, PELVIS_UP, SIDES, Capture, cleaned, require, with_middle
 
@@ -22,8 +22,10 @@ BONES = {
 MIDDLE = {"neck_base": "thorax", "head": "head"}
 
 
-def read_acclaim(path: str | Path, skeleton: str | Path | None = None, rate: float = AMC_RATE) -> Capture:
+def read_acclaim(path: str | Path, skeleton: str | Path | None = None, rate: float = AMC_RATE, unit: str | None = None) -> Capture:
     """A clip: an AMC and its ASF, which is looked for beside it: ``35.asf`` for ``35_01.amc``, or the only one there.
+
+    ``unit`` of the skeleton's lengths is a key of :data:`sandbox.mocap.points.UNITS`, instead of the one that it states.
 
     Raises:
         CaptureError: no skeleton or more than one, or files that cannot be read or do not belong together.
@@ -31,8 +33,8 @@ def read_acclaim(path: str | Path, skeleton: str | Path | None = None, rate: flo
     path = Path(path)
     if not path.is_file():
         raise CaptureError(f"{path}: no such file")
-    asf = read_asf(Path(skeleton) if skeleton is not None else _skeleton_of(path))
-    motion = read_amc(path, asf)
+    asf = read_asf(Path(skeleton) if skeleton is not None else _skeleton_of(path), unit)
+    motion = with_gaps(read_amc(path, asf))
     warnings = motion.warnings
     subject = path.stem.split("_")[0]
     if "_" in path.stem and asf.path.stem.isdigit() and subject.isdigit() and int(subject) != int(asf.path.stem):
@@ -48,7 +50,7 @@ def read_acclaim(path: str | Path, skeleton: str | Path | None = None, rate: flo
         axis = _knee_axis(asf, found, side)
         if axis is not None:
             points[f"{side}_knee_axis"] = axis
-    return cleaned(Capture(path, rate, points, warnings=warnings))
+    return cleaned(Capture(path, rate, points, warnings=warnings), asf.scale)
 
 
 def _skeleton_of(path: Path) -> Path:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sandbox.mocap.errors import CaptureError, read_text
+from sandbox.mocap.points import UNITS
 
 Array = NDArray[np.float64]
 
@@ -29,6 +30,8 @@ AMC_RATE = 120.0  # [Hz]: an AMC does not say; CMU's are recorded at this rate
 TO_PROJECT: Array = np.array([[-1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
 
 ROOT = "root"
+LARGEST_RADIANS = 6.5  # a turn and a little: more is an angle in degrees
+MOST_MISSING = 20  # missing frames for every frame that is there: beyond it the numbers are wrong, not the frames missing
 
 
 @dataclass(frozen=True)
@@ -106,8 +109,8 @@ class Pose:
     rotations: dict[str, Array]
 
 
-def read_asf(path: str | Path) -> Skeleton:
-    """A skeleton.
+def read_asf(path: str | Path, unit: str | None = None) -> Skeleton:
+    """A skeleton. ``unit`` of its lengths is a key of :data:`sandbox.mocap.points.UNITS`, instead of what it states itself.
 
     Raises:
         CaptureError: not an ASF, or one with a bone that cannot be understood.
@@ -120,7 +123,9 @@ def read_asf(path: str | Path) -> Skeleton:
     angle = re.search(r"^\s*angle\s+(\w+)", sections.get("units", ""), flags=re.MULTILINE)
     degrees = angle is None or angle[1].lower() == "deg"
     try:
-        scale = INCH / (float(length[1]) if length else 1.0)
+        scale = UNITS[unit] if unit is not None else INCH / (float(length[1]) if length else 1.0)
+        if not degrees:
+            _check_radians(path, sections)
         bones = {
             bone[0]: bone
             for bone in (_bone(block, scale, degrees) for block in re.findall(r"begin(.*?)end", sections["bonedata"], flags=re.DOTALL))
@@ -134,6 +139,14 @@ def read_asf(path: str | Path) -> Skeleton:
     except (ValueError, IndexError, ZeroDivisionError) as error:
         raise CaptureError(f"{path} is a damaged ASF skeleton: {error}") from None
     return Skeleton(path, ordered, channels, frame, scale, degrees)
+
+
+def _check_radians(path: Path, sections: dict[str, str]) -> None:
+    """Raise :class:`CaptureError` for axes that are no radians."""
+    axes = re.findall(r"^\s*(?:axis|orientation)\s+(\S+)\s+(\S+)\s+(\S+)", sections["root"] + sections["bonedata"], flags=re.MULTILINE)
+    for word in (word for axis in axes for word in axis):
+        if _is_number(word) and abs(float(word)) > LARGEST_RADIANS:
+            raise CaptureError(f"{path} says 'angle rad' and has an axis at {word}, which is an angle in degrees: write 'angle deg' there")
 
 
 def _field(block: str, name: str) -> str:
@@ -182,9 +195,18 @@ def read_amc(path: str | Path, skeleton: Skeleton) -> Motion:
     text = read_text(path)
     words = re.sub(r"^[ \t]*[#:].*$", "", text, flags=re.MULTILINE).split()
     widths = {ROOT: len(skeleton.channels)} | {bone.name: len(bone.dofs) for bone in skeleton.bones if bone.dofs}
-    names = _first_frame(path, words, widths, skeleton)
+    stated = re.search(r"^[ \t]*:(DEGREES|RADIANS)\b", text, flags=re.MULTILINE | re.IGNORECASE)
+    if stated is not None and (stated[1].upper() == "DEGREES") != skeleton.degrees:
+        own = "deg" if skeleton.degrees else "rad"
+        raise CaptureError(
+            f"{path} says :{stated[1]}, and {skeleton.path} says 'angle {own}': mend the one that is wrong, "
+            "or give the skeleton of this subject"
+        )
+    names = _first_frame(path, text, words, widths, skeleton)
     # A frame is its number and, for every bone, the name and its values: the same number of words every time.
     size = 1 + sum(1 + widths[name] for name in names)
+    if len(words) % size == 0 and len(words) > size and not text.endswith("\n"):
+        words.pop()  # cut off within its last number
     count, rest = divmod(len(words), size)
     table = np.array(words[: count * size]).reshape(count, size)
     at = 1
@@ -203,11 +225,47 @@ def read_amc(path: str | Path, skeleton: Skeleton) -> Motion:
         frames = table[:, 0].astype(np.int64)
     except ValueError as error:
         raise CaptureError(f"{path} is damaged: {error}") from None
+    if (
+        not skeleton.degrees
+        and (large := max(float(np.nanmax(np.abs(v), initial=0.0)) for n, v in values.items() if n != ROOT)) > LARGEST_RADIANS
+    ):
+        raise CaptureError(f"{skeleton.path} says 'angle rad', and {path} has angles up to {large:g}: write 'angle deg' in the skeleton")
+    steps = np.diff(frames)
+    if (steps < 1).any():
+        k = int(np.argmax(steps < 1))
+        raise CaptureError(
+            f"{path} is damaged: frame {frames[k + 1]} follows frame {frames[k]}; get the whole file, or number them in order"
+        )
     cut = (f"{path.name} is cut off within frame {frames[-1] + 1}: {count} whole frames are used",) if rest else ()
     return Motion(path, frames, values, cut)
 
 
-def _first_frame(path: Path, words: list[str], widths: dict[str, int], skeleton: Skeleton) -> list[str]:
+def with_gaps(motion: Motion) -> Motion:
+    """The same with frames of NaN where the numbers jump, so that every frame comes at its time, and with a warning of them.
+
+    Raises:
+        CaptureError: far more frames are missing than there are.
+    """
+    steps = np.diff(motion.frames)
+    missing = int((steps - 1).sum())
+    if not missing:
+        return motion
+    jumps = np.flatnonzero(steps > 1)
+    if missing > MOST_MISSING * len(motion.frames):
+        k = int(np.argmax(steps))
+        raise CaptureError(
+            f"{motion.path} jumps from frame {motion.frames[k]} to {motion.frames[k + 1]}: get the whole file, or mend the numbers"
+        )
+    told = ", ".join(f"{motion.frames[k] + 1}-{motion.frames[k + 1] - 1}" for k in jumps[:5]) + (", ..." if len(jumps) > 5 else "")
+    frames = np.arange(motion.frames[0], motion.frames[-1] + 1)
+    values = {name: np.full((len(frames), table.shape[1]), np.nan) for name, table in motion.values.items()}
+    for name, table in motion.values.items():
+        values[name][motion.frames - motion.frames[0]] = table
+    warning = f"{motion.path.name} lacks {missing} frames ({told}): they are gaps, as are markers that were not seen"
+    return Motion(motion.path, frames, values, (*motion.warnings, warning))
+
+
+def _first_frame(path: Path, text: str, words: list[str], widths: dict[str, int], skeleton: Skeleton) -> list[str]:
     """Names of the bones of the first frame, in order, held against the skeleton's."""
     if not words or not words[0].isdigit():
         raise CaptureError(f"{path} is no AMC motion: no frame number follows its header")
@@ -215,6 +273,13 @@ def _first_frame(path: Path, words: list[str], widths: dict[str, int], skeleton:
     at = 1
     while at < len(words) and not words[at].isdigit():
         name = words[at]
+        if names and _is_number(name):
+            last = names[-1]
+            line = next(k for k, line in enumerate(text.splitlines(), 1) if line.split()[:1] == [last])
+            raise CaptureError(
+                f"{path}, line {line}: bone {last!r} has more values than the {widths[last]} that {skeleton.path} has: "
+                "give the skeleton of this subject"
+            )
         if name not in widths:
             raise CaptureError(f"{path} moves bone {name!r}, which {skeleton.path} does not have: give the skeleton of this subject")
         end = at + 1

@@ -7,6 +7,7 @@ are a person's, unless one is given.
 from __future__ import annotations
 
 import re
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from sandbox.files import written_whole
 from sandbox.mocap.asf import AMC_RATE, ROOT, TO_PROJECT, Motion, Skeleton, pose
-from sandbox.mocap.errors import CaptureError
+from sandbox.mocap.errors import CaptureError, read_text
 from sandbox.mocap.points import PELVIS_UP, SIDES, UNITS, Capture, _length, cleaned, plausible_unit, require, upright, with_middle
 
 Array = NDArray[np.float64]
@@ -46,15 +47,23 @@ def read_bvh(path: str | Path, unit: str | None = None) -> Capture:
     path = Path(path)
     if not path.is_file():
         raise CaptureError(f"{path}: no such file")
+    text, cut = _whole_frames(path, read_text(path))
     try:
-        motion = pybvh.read_bvh_file(str(path))
+        if cut:
+            with tempfile.NamedTemporaryFile("w", suffix=".bvh", encoding="utf-8") as mended:
+                mended.write(text)
+                mended.flush()
+                motion = pybvh.read_bvh_file(mended.name)
+        else:
+            motion = pybvh.read_bvh_file(str(path))
         nodes = np.asarray(motion.node_positions(), dtype=np.float64)
         turns = np.asarray(motion.to_rotmat()[1], dtype=np.float64)[:, 0]
         angles = np.asarray(motion.joint_angles, dtype=np.float64)
     except Exception as error:  # pybvh lets whatever a damaged file causes through
-        raise CaptureError(f"{path} is no BVH that can be read: {' '.join(str(error).split())[:160] or type(error).__name__}") from None
+        reason = " ".join(str(error).split())[:160] or type(error).__name__
+        raise CaptureError(f"{path} is no BVH that can be read ({reason}): get the whole file, or write it anew") from None
     names = {node.name: k for k, node in enumerate(motion.nodes)}
-    warnings = []
+    warnings = list(cut)
     # Some conversions begin with the skeleton's own pose.
     if len(angles) > 1 and not angles[0].any() and angles[1:].any():
         nodes, turns = nodes[1:], turns[1:]
@@ -69,7 +78,38 @@ def read_bvh(path: str | Path, unit: str | None = None) -> Capture:
     up = axes.T @ np.array([0.0, 0.0, 1.0])
     points["pelvis_top"] = points["mid_hip"] + PELVIS_UP * (turns @ up) @ axes.T
     rate = float(1.0 / motion.frame_time)
-    return cleaned(Capture(path, rate, points, warnings=(*warnings, *warning)))
+    return cleaned(Capture(path, rate, points, warnings=(*warnings, *warning)), scale)
+
+
+def _whole_frames(path: Path, text: str) -> tuple[str, tuple[str, ...]]:
+    """The text with the frames that are whole, and a warning where those are fewer than the file states.
+
+    Raises:
+        CaptureError: a file that is cut off before its first frame ends, or has a frame of another length in between.
+    """
+    head = re.search(r"^\s*MOTION\s+Frames:\s*(\d+)\s+Frame Time:\s*(\S+)[^\n]*\n", text, flags=re.MULTILINE)
+    if head is None:
+        if "HIERARCHY" in text:
+            raise CaptureError(f"{path} ends before its motion: it is cut off, get the whole file")
+        raise CaptureError(f"{path} is no BVH: it has no HIERARCHY")
+    if not any(digit in "123456789" for digit in head[2]):
+        raise CaptureError(f"{path} states a Frame Time of {head[2]} s: write the time from one frame to the next there")
+    width = sum(int(count) for count in re.findall(r"CHANNELS\s+(\d+)", text[: head.start()]))
+    rows = [line for line in text[head.end() :].splitlines() if line.strip()]
+    stated, last = int(head[1]), len(rows) - 1
+    for k, row in enumerate(rows):
+        if (found := len(row.split())) != width:
+            if k == last and found < width:
+                rows.pop()
+                break
+            raise CaptureError(f"{path}: frame {k + 1} has {found} values where its joints have {width}: it is damaged, get the whole file")
+    if not rows:
+        raise CaptureError(f"{path} ends within its first frame: it is cut off, get the whole file")
+    if len(rows) >= stated:
+        return text, ()
+    warning = f"{path.name} states {stated} frames and has {len(rows)} whole ones: it is cut off; those are used"
+    begin = text[: head.start()] + head[0].replace(head[1], str(len(rows)), 1)
+    return begin + "\n".join(rows) + "\n", (warning,)
 
 
 def _points(names: dict[str, int], nodes: Array) -> dict[str, Array]:

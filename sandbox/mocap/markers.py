@@ -7,6 +7,7 @@ between their two markers, or where there is a lateral one alone, half a joint's
 from __future__ import annotations
 
 import re
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -66,14 +67,16 @@ def read_c3d(path: str | Path, unit: str | None = None, belt_speed: float | None
         data = np.asarray(file["data"]["points"][:3], dtype=np.float64)  # (3, M, T)
         residual = np.asarray(file["data"]["meta_points"]["residuals"][0], dtype=np.float64)  # (M, T)
     except Exception as error:  # ezc3d raises whatever its C++ reader met
-        raise CaptureError(f"{path} is no C3D that can be read: {' '.join(str(error).split())[:160]}") from None
+        reason = " ".join(str(error).split())[:160]
+        raise CaptureError(f"{path} is no C3D that can be read ({reason}): get the whole file, or write it anew") from None
     data[:, residual < 0] = np.nan
     data[:, (data == 0).all(axis=0)] = np.nan  # a marker that is missing is at the origin in some files
     scale = _unit(path, unit, stated[0] if stated else None)
     markers = {label: data[:, k].T * scale for k, label in enumerate(labels)}
     points, axes = _points(markers, path)
+    cut = _cut(path, str(_frames_stated(path)), data.shape[2])
     force, pressure = _forces(file["data"].get("platform") or [], points, axes, scale)
-    return cleaned(Capture(path, rate, points, force, pressure, belt_speed=_belt(points, belt_speed)))
+    return cleaned(Capture(path, rate, points, force, pressure, belt_speed=_belt(points, belt_speed), warnings=cut), scale)
 
 
 def _has_plates(path: Path) -> bool:
@@ -97,6 +100,8 @@ def read_trc(path: str | Path, unit: str | None = None, belt_speed: float | None
         rate = float(head["DataRate"])
         names = [name for name in lines[start + 2].split("\t")[2:] if name.strip()]
         rows = [line.split("\t") for line in lines[start + 4 :] if line.strip()]
+        if rows and len(rows[-1]) < (len(rows[-2]) if len(rows) > 1 else 2 + 3 * len(names)):
+            rows.pop()  # cut off within it
         values = np.full((len(rows), 3 * len(names)), np.nan)
         for k, row in enumerate(rows):
             for i, text in enumerate(row[2 : 2 + 3 * len(names)]):
@@ -109,7 +114,28 @@ def read_trc(path: str | Path, unit: str | None = None, belt_speed: float | None
         raise CaptureError(f"{path} holds {len(values)} frames of {len(names)} markers: get the whole file")
     scale = _unit(path, unit, head.get("Units"))
     points, _ = _points({name: values[:, 3 * k : 3 * k + 3] * scale for k, name in enumerate(names)}, path)
-    return cleaned(Capture(path, rate, points, belt_speed=_belt(points, belt_speed)))
+    capture = Capture(path, rate, points, belt_speed=_belt(points, belt_speed), warnings=_cut(path, head.get("NumFrames"), len(values)))
+    return cleaned(capture, scale)
+
+
+def _cut(path: Path, stated: str | None, there: int) -> tuple[str, ...]:
+    """A warning of frames that a file states and does not have."""
+    if stated is None or not stated.isdigit() or there >= int(stated):
+        return ()
+    return (f"{path.name} states {stated} frames and has {there} whole ones: it is cut off; those are used",)
+
+
+def _frames_stated(path: Path) -> int:
+    """How many frames the header of a C3D states: ezc3d tells how many it found, and calls that the number stated.
+
+    Words 4 and 5 of the header are the numbers of the first and the last frame (www.c3d.org); longer files have 65,535 there.
+    """
+    with path.open("rb") as file:
+        head = file.read(10)
+        file.seek(512 * (head[0] - 1) + 3)
+        order = ">" if file.read(1) == b"\x56" else "<"  # by the processor that wrote it
+    first, last = struct.unpack_from(f"{order}2H", head, 6)
+    return int(last - first + 1)
 
 
 def _unit(path: Path, given: str | None, stated: str | None) -> float:

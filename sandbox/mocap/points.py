@@ -28,6 +28,7 @@ REQUIRED = tuple(f"{side}_{name}" for side in SIDES for name in LEG)
 PLAUSIBLE_LEG = (0.35, 1.25)
 ADULT_LEG = (0.55, 1.15)  # [m], for telling the unit of a file that states none
 LONGEST_GAP = 0.2  # [s] without a marker that is bridged by a straight line
+PLAUSIBLE_RATE = (10.0, 2000.0)  # [Hz]: from slow video to the fastest cameras
 SHORTEST_CLIP = 0.8  # [s]: less holds no stride
 LEAST_ANKLE_HEIGHT = 0.03  # [m] over the sole
 PELVIS_UP = 0.1  # [m] from mid-hip to the virtual point that carries the pelvis's tilt
@@ -154,15 +155,22 @@ def plausible_unit(femur_and_tibia: float) -> str | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
-def cleaned(capture: Capture) -> Capture:
-    """Without frames that were not solved, with short gaps bridged, and of plausible size.
+def cleaned(capture: Capture, scale: float = 1.0) -> Capture:
+    """Without frames that were not solved, with short gaps bridged, and of plausible rate and size.
+
+    ``scale`` is what the file's numbers were multiplied with to have metres: with it, the unit that would fit is named.
 
     Frames at the start in which the whole body is at the origin are dropped. A point that is missing for up to 0.2 s is put
     on a straight line; of a clip with longer gaps in the legs the longest part without one is kept.
 
     Raises:
-        CaptureError: a leg of implausible length, or too little left.
+        CaptureError: a rate or a leg's length that is implausible, or too little left.
     """
+    if not PLAUSIBLE_RATE[0] <= capture.rate <= PLAUSIBLE_RATE[1]:
+        raise CaptureError(
+            f"{capture.path} states {capture.rate:.4g} frames a second, motion is captured at {PLAUSIBLE_RATE[0]:g} to "
+            f"{PLAUSIBLE_RATE[1]:g}: mend the rate in the file (Frame Time [s] of a BVH, DataRate of a TRC, POINT:RATE of a C3D)"
+        )
     warnings = list(capture.warnings)
     points = capture.points
     solved = np.linalg.norm(points["mid_hip"], axis=1) > 1e-6
@@ -174,13 +182,17 @@ def cleaned(capture: Capture) -> Capture:
     missing = np.zeros(len(capture), dtype=bool)
     filled: dict[str, Array] = {}
     gaps: list[str] = []
+    counts: list[int] = []
     for name, path in points.items():
         filled[name], bad, count = _bridged(path, round(LONGEST_GAP * capture.rate))
         if count and name != "mid_hip":
+            counts.append(count)
             gaps.append(f"{name.replace('_', ' ')} in {count}")
         if name in REQUIRED:
             missing |= bad
     if gaps:
+        if len(counts) > 1 and len(set(counts)) == 1 and len(counts) == len(points) - 1:
+            gaps = [f"all in {counts[0]}"]
         warnings.append(f"{capture.path.name}: points are missing in frames: {', '.join(gaps)}; gaps up to {LONGEST_GAP:g} s are bridged")
     missing[:first] = True
     if missing[first:].any():
@@ -205,8 +217,8 @@ def cleaned(capture: Capture) -> Capture:
     )
     leg = out.femur_and_tibia
     if not PLAUSIBLE_LEG[0] <= leg <= PLAUSIBLE_LEG[1]:
-        unit = plausible_unit(leg)
-        remedy = f"its unit is perhaps {unit}: try --unit {unit}" if unit else "give --unit " + ", ".join(UNITS)
+        unit = plausible_unit(leg / scale)
+        remedy = f"its unit is perhaps {unit}: try --unit {unit}" if unit else f"and none of --unit {', '.join(UNITS)} makes it so"
         raise CaptureError(
             f"{capture.path} has a leg of {leg:.3g} m from hip to ankle, people have {PLAUSIBLE_LEG[0]:g} to {PLAUSIBLE_LEG[1]:g} m: "
             f"{remedy}"

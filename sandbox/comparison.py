@@ -16,7 +16,6 @@ import numpy as np
 
 from sandbox.bodies.anatomy import Anatomy
 from sandbox.controllers.parameters import Parameters
-from sandbox.controllers.stance import MODELS as STANCE_MODELS
 from sandbox.measure import SUMMARY_FIELDS, Field, Gait, klaw_cadence, pops, summary, wbds_cadence
 from sandbox.measure.analysis import Analysis
 from sandbox.measure.dynamics import DYNAMICS_FIELDS, Dynamics
@@ -34,16 +33,17 @@ from sandbox.report.page import COLOURS, Subject
 from sandbox.report.table import LABELS, MISSING, table, value_text
 from sandbox.scenes.scene import Options, build
 from sandbox.simulation import PUBLISHED, check_stance, run
+from sandbox.simulation import STANCES as MODELS
 from sandbox.state import FEET
 from sandbox.trajectory import recorded_momentum
 
 Range = tuple[float, float]
 
-STANCES = ("kinematic", "virtual-leg", "telescoping", "klaw", "boulic")
+STANCES = (*MODELS, *PUBLISHED)
 PLANTS = {"kinematic": "kinematic", "bullet": "physical"}
 # Pairs of stance model and plant that can walk.
 PAIRS: tuple[tuple[str, str], ...] = (
-    *((stance, plant) for stance in STANCE_MODELS for plant in PLANTS),
+    *((stance, plant) for stance in MODELS for plant in PLANTS),
     *((stance, "kinematic") for stance in PUBLISHED),
 )
 

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
+from typing import Literal, cast
 
 import numpy as np
 
@@ -28,12 +28,16 @@ RECORD_RATE = 120  # [Hz]
 PLANTS = {"bullet": "PyBullet: torques, gravity, contact", "kinematic": "the plan itself, with pinned stance feet"}
 
 
-def make_plant(name: str, anatomy: Anatomy, terrain: Terrain) -> Plant:
-    """The plant of a name. Raises ValueError for an unknown one."""
+def make_plant(name: str, anatomy: Anatomy, terrain: Terrain, stance: str = "kinematic") -> Plant:
+    """The plant of a name, and of a stance model that moves the body itself. Raises ValueError for an unknown name."""
     if name == "bullet":
         from sandbox.plants.bullet import BulletPlant
 
         return BulletPlant(anatomy, terrain)
+    if name == "kinematic" and stance == "klaw":
+        from sandbox.plants.klaw_plant import KlawPlant
+
+        return KlawPlant(anatomy, terrain)
     if name == "kinematic":
         from sandbox.plants.kinematic import KinematicPlant
 
@@ -43,15 +47,27 @@ def make_plant(name: str, anatomy: Anatomy, terrain: Terrain) -> Plant:
 
 CONTINUOUS = "continuous"  # walks without the planner, and so is no plant of it
 
-STANCES: dict[StanceModel, str] = {
+Stance = Literal["kinematic", "virtual-leg", "telescoping", "klaw"]
+
+STANCES: dict[Stance, str] = {
     "kinematic": "the body rises and falls as a cosine; its pressure travels along the foot",
     "virtual-leg": "it rises and falls over a rigid leg",
     "telescoping": "it rises and falls on a compliant leg",
+    "klaw": "Bruderlin & Calvert's method, reconstructed; on the kinematic plant its own walker, straight ahead",
 }
 
 
 # Models that are no planner's: whoever asks for one on the kinematic plant gets the published walk itself.
 PUBLISHED: dict[str, str] = {"boulic": "the curves of Boulic et al. (1990) with pinned feet: one speed, straight ahead, level ground"}
+
+
+def make_planner(plant: str, anatomy: Anatomy, parameters: Parameters, stance: Stance) -> GaitPlanner:
+    """The planner of a stance model for a plant: KLAW's walker itself on the kinematic one, and as a reference on the physical one."""
+    if stance != "klaw":
+        return GaitPlanner(anatomy, parameters, stance)
+    from sandbox.plants.klaw_plant import KlawPlanner, KlawReference
+
+    return KlawReference(anatomy, parameters) if plant == "bullet" else KlawPlanner(anatomy, parameters)
 
 
 def check_plant(name: str, terrain: Terrain) -> None:
@@ -91,15 +107,16 @@ class Simulation:
         parameters: Parameters | None = None,
         seed: int = 0,
         params_name: str = "walker",
-        stance: StanceModel = "kinematic",
+        stance: Stance = "kinematic",
     ) -> None:
         self.scene = scene
         self.anatomy = anatomy or scene.anatomy or Anatomy()
         check_start(scene.terrain, self.anatomy, scene.name)
         self.parameters = parameters or Parameters.load()
         self.seed = seed
-        self.plant = make_plant(plant, self.anatomy, scene.terrain)
-        self.planner = GaitPlanner(self.anatomy, self.parameters, stance)
+        check_stance(stance, plant, scene)
+        self.plant = make_plant(plant, self.anatomy, scene.terrain, stance)
+        self.planner = make_planner(plant, self.anatomy, self.parameters, stance)
         self._plant_name, self._params_name = plant, params_name
         rows = 1.0 / (RECORD_RATE * self.plant.dt)
         self.ticks_per_row = round(rows)
@@ -244,7 +261,9 @@ class Simulation:
     def recording(self) -> Recording:
         """What has been recorded up to now."""
         fall = self.fall
+        notes = getattr(self.planner, "notes", None)  # of a planner that has something to tell: what failed and was replaced
         return self.recorder.finish(
+            **({} if notes is None else {"notes": notes()}),
             fall={"fell": fall is not None, "time_s": fall.time if fall else None, "cause": fall.cause if fall else None},
             cpu={"total_s": time.process_time() - self._cpu, "engine_s": self.plant.engine_seconds},
         )
@@ -295,9 +314,9 @@ def run(
     check_stance(stance, plant, scene, anatomy)
     if stance in PUBLISHED:
         return walk_published(scene, anatomy, progress)
-    model = cast("StanceModel", stance)
     if plant == CONTINUOUS:
-        return walk_continuously(scene, anatomy, model, progress, keep_interrupted)
+        return walk_continuously(scene, anatomy, cast("StanceModel", stance), progress, keep_interrupted)
+    model = cast("Stance", stance)
     simulation = Simulation(scene, anatomy, plant, parameters, scene.seed if seed is None else seed, params_name, model)
     simulation.plant.timed = True
     ticks = round(scene.seconds / simulation.plant.dt)
@@ -327,6 +346,10 @@ def check_stance(stance: str, plant: str, scene: Scene, anatomy: Anatomy | None 
     if stance not in PUBLISHED:
         if stance not in STANCES:
             raise ValueError(f"unknown stance model {stance!r}{nearest(stance, (*STANCES, *PUBLISHED))}")
+        if stance == "klaw" and plant == CONTINUOUS:
+            raise ValueError("klaw walks by itself and not on the continuous plant: give --plant kinematic, or bullet")
+        if stance == "klaw" and plant == "kinematic":
+            _straight_ahead(scene, "klaw walk")
         return
     if plant != "kinematic":
         raise ValueError(f"the {stance} walk has no forces and no planner, and exists on the kinematic plant alone: give --plant kinematic")

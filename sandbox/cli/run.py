@@ -58,8 +58,8 @@ class Run:
         tyro.conf.arg(help="physics; the plan itself with pinned stance feet; or the kinematic study's own walker, straight ahead"),
     ] = "bullet"
     stance: Annotated[
-        Literal["kinematic", "virtual-leg", "telescoping", "boulic"],
-        tyro.conf.arg(help="how the planner has the body carried over its stance foot; or, kinematic, a published walk: boulic"),
+        Literal["kinematic", "virtual-leg", "telescoping", "klaw", "boulic"],
+        tyro.conf.arg(help="how the planner has the body carried over its stance foot; or, kinematic, a published walk: klaw, boulic"),
     ] = "kinematic"
     speed: SpeedOption = None
     heading_rate: HeadingRateOption = None
@@ -126,6 +126,8 @@ class Run:
                 print(f"{self.scene}, {self.plant} plant", file=words)
                 for asked, used in clamped.items():
                     print(f"note: {asked:g} m/s is walked at {used:g} m/s, the nearest speed of this walker", file=words)
+                for note in recording.header.get("notes", ()):
+                    print(f"note: {note}", file=words)
                 if stopped:
                     print("stopped with Ctrl-C; what was recorded up to then is kept", file=words)
                 print(summary_table(result), file=words, flush=True)

@@ -64,7 +64,7 @@ class View:
         Literal["bullet", "kinematic", "both"], tyro.conf.arg(help="scene: physics, the plan itself, or both side by side in lockstep")
     ] = "bullet"
     stance: Annotated[
-        Literal["kinematic", "virtual-leg", "telescoping"],
+        Literal["kinematic", "virtual-leg", "telescoping", "klaw"],
         tyro.conf.arg(help="scene: how the body is carried over its stance foot"),
     ] = "kinematic"
     together: Annotated[Literal["side", "ghost"], tyro.conf.arg(help="two recordings: side by side, or the second as a ghost")] = "side"
@@ -143,12 +143,16 @@ class View:
             check_output("--record", self.record)
             self.record.parent.mkdir(parents=True, exist_ok=True)
         load_engine()
+        from sandbox.simulation import check_stance
         from sandbox.viewer.engine import Setup
         from sandbox.viewer.live import LiveView, plants_of
 
+        plants = tuple(plants_of(self.plant))
+        for plant in plants:
+            check_stance(self.stance, plant, scene)
         setup = Setup(
             scene,
-            tuple(plants_of(self.plant)),
+            plants,
             scene.seed,
             anatomy,
             parameters,

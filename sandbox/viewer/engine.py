@@ -17,17 +17,19 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sandbox.bodies.anatomy import Anatomy
 from sandbox.controllers.parameters import Parameters
-from sandbox.controllers.stance import StanceModel
 from sandbox.recording import RATE, Extras, Recorder, Recording
 from sandbox.scenes.scene import PUSH_DURATION, Command, Push, Scene
 from sandbox.state import FEET, BodyState
 from sandbox.viewer.frame import PATH, Frames, frame_dtype
+
+if TYPE_CHECKING:
+    from sandbox.simulation import Stance
 
 RING = 512  # rows kept for the page, about four seconds
 BODIES = 2  # at most
@@ -65,7 +67,7 @@ class Setup:
     mode: str = "full body"
     params_name: str = "walker"
     record: bool = False
-    stance: StanceModel = "kinematic"
+    stance: Stance = "kinematic"
 
     def coordinated(self) -> Parameters:
         """The parameters in this coordination mode."""

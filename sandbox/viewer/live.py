@@ -17,7 +17,7 @@ from sandbox.config import check_range
 from sandbox.recording import Recording
 from sandbox.report.scene import Ground
 from sandbox.scenes.scene import HEADING_RATE_RANGE, SCENES, SEED_RANGE, SPEED_RANGE, Command, Options, Scene, build
-from sandbox.simulation import STANCES, check_plant
+from sandbox.simulation import STANCES, check_plant, check_stance
 from sandbox.state import FEET, ContactState
 from sandbox.viewer.drawing import LAYERS, Cameraman, Figure, add_ground, addresses, open_server
 from sandbox.viewer.engine import MODES, Engine, Setup
@@ -219,6 +219,7 @@ class LiveView:
         )  # fmt: skip
         for each in setup.plants:
             check_plant(each, scene.terrain)
+            check_stance(stance, each, scene)
         self.engine.begin(setup)
         self.speed.value = self._scene_speed(scene)
         self.turn.value = 0.0

@@ -200,7 +200,8 @@ def test_the_scene_as_it_was_started_keeps_its_options() -> None:
         ({"mode": "all"}, "unknown coordination"),
         ({"plant": "kinematic", "scene": "bumps"}, "through obstacles"),
         ({"seed": -1}, "seed"),
-        ({"stance": "klaw"}, "stance"),
+        ({"stance": "stilts"}, "stance"),
+        ({"stance": "klaw", "scene": "turn"}, "no turns"),
     ],
 )
 def test_what_a_browser_may_not_ask(view: LiveView, change: dict[str, Any], said: str) -> None:

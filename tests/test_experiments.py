@@ -13,7 +13,7 @@ from sandbox.recording import Recording
 from sandbox.report import plot
 
 NAMES = list(harness.catalogue())
-SLOW = {"lo-009-dynamic-stance"}
+SLOW = {"lo-009-dynamic-stance", "lo-010-klaw"}
 
 
 @pytest.fixture(autouse=True)

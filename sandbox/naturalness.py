@@ -20,7 +20,7 @@ from sandbox.simulation import run
 # Speeds [m/s] at which each plant is measured: all that the kinematic one is shipped for, and those at which the physical one walks.
 SPEEDS: dict[str, tuple[float, ...]] = {"kinematic": (0.5, 0.8, 1.2), "bullet": (0.6, 0.8, 1.0, 1.2)}
 # Published walks beside them, on the kinematic plant: no gaits of ours, so that no baseline guards them.
-PEERS: dict[str, tuple[float, ...]] = {"boulic": (0.8, 1.2)}
+PEERS: dict[str, tuple[float, ...]] = {"boulic": (0.8, 1.2), "klaw": (0.8, 1.2)}
 SECONDS, SEED = 14.0, 0
 BASELINE = "naturalness.json"
 

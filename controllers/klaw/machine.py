@@ -44,6 +44,7 @@ NEXT: Final[dict[tuple[LegState, Event], LegState]] = {
     # a foot may meet the ground early, with its sole, and leave it early
     (LegState.SWING_2, Event.HEEL_STRIKE): LegState.HEEL,
     (LegState.FLAT, Event.TOE_OFF): LegState.SWING_1,
+    (LegState.HEEL, Event.TOE_OFF): LegState.SWING_1,
 }
 LOWERED: Final = 0.08  # of the cycle: the sole is flat (clinical: 0.08 to 0.12)
 HEEL_OFF: Final = 0.32  # of the cycle: the heel leaves (clinical: 0.30 to 0.40)

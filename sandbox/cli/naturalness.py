@@ -33,7 +33,9 @@ from sandbox.console import Progress
 class Naturalness:
     """Rank how far the shipped gaits are from people's, curve by curve, with the change since the baseline; list their jerks."""
 
-    plant: Annotated[Literal["both", "kinematic", "bullet"], tyro.conf.arg(help="whose gaits; Boulic's and KLAW's walks stand beside them")] = "both"
+    plant: Annotated[
+        Literal["both", "kinematic", "bullet"], tyro.conf.arg(help="whose gaits; Boulic's and KLAW's walks stand beside them")
+    ] = "both"
     params: ParamsOption = None
     changes: SetOption = ()
     check: Annotated[bool, tyro.conf.arg(help="exit with 1 where a gait has moved away from people beyond tolerance")] = False

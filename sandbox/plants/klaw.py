@@ -28,7 +28,7 @@ from sandbox.bodies.anatomy import SIDES, Anatomy
 from sandbox.bodies.inertia import Array
 from sandbox.bodies.kinematics import MTP, Tree, solve_leg
 from sandbox.controllers.klaw import stance
-from sandbox.controllers.klaw.machine import HEEL_OFF, LOWERED
+from sandbox.controllers.klaw.machine import HEEL_OFF, LOWERED, LegState
 from sandbox.controllers.klaw.parameters import Attributes, Locomotion, Timing, locomotion
 from sandbox.controllers.klaw.stance import PIVOT, SAMPLES, Linkage, Orbit, Solved, cubic, pendulum
 from sandbox.controllers.klaw.swing import CLEARANCE, GRAZE, Hip, Pendulum, Posture, Swing, ankle_of, swing, two_link
@@ -188,7 +188,7 @@ class KlawWalker:
         attributes: style.
 
     Attributes:
-        steps: made so far; machines: of both legs, as far as they were played.
+        steps: made so far; clamped: commanded speeds that cannot be walked, and what was walked for them [m/s].
     """
 
     def __init__(self, anatomy: Anatomy, attributes: Attributes | None = None) -> None:
@@ -202,6 +202,7 @@ class KlawWalker:
         self._tips = self._over_the_toes()
         self.pace = math.sqrt(anatomy.leg_length / stance.REFERENCE_LEG)
         self.steps: list[Step] = []
+        self.clamped: dict[float, float] = {}
         self._stand(0.0, 0.0)
 
     def _over_the_toes(self) -> tuple[float, float]:
@@ -227,6 +228,7 @@ class KlawWalker:
     def reset(self) -> None:
         """Stand at the origin again."""
         self.steps.clear()
+        self.clamped.clear()
         self._stand(0.0, 0.0)
 
     def plan(self, time: float, speed: float) -> Step:
@@ -237,6 +239,8 @@ class KlawWalker:
         """
         if not 0 <= speed < math.inf:
             raise ValueError(f"speed {speed:g} m/s cannot be walked: give 0 to stop, or a speed of at least 0")
+        if self.clamp(speed) != speed:
+            self.clamped[speed] = self.clamp(speed)
         while True:
             now = self.steps[-1]
             if now.kind == "stand":
@@ -250,7 +254,7 @@ class KlawWalker:
 
     def notes(self) -> list[str]:
         """What failed in a step and was replaced, with the residual of what failed; one line each. Start and stop have no dynamics."""
-        out = []
+        out = [f"{asked:g} m/s is walked at {used:.2f} m/s, the nearest speed of this walker" for asked, used in self.clamped.items()]
         for step in self.steps:
             where = f"step at {step.begin:.2f} s, {step.speed:.2f} m/s"
             if step.kind == "walk" and step.solved.model != "telescoping":
@@ -428,6 +432,14 @@ class KlawWalker:
             forward, up = g.tip_from_ankle(pitch, pitch + TOES_BENT)
             return Placement(ContactState.TOE, ball + self._tips[1] - forward, -up, pitch, TOES_BENT)
         return Placement(ContactState.FLAT, heel + g.heel, g.height, 0.0, 0.0)
+
+    def leg_state(self, step: Step, foot: int, t: float) -> LegState:
+        """State of a leg ``t`` [s] after a step's begin, by the clock."""
+        if foot == step.lead or math.isinf(step.time.step) or t < step.time.double or step.swing is None:
+            part = self.standing(step, foot, t).part
+            return LegState.HEEL if part == ContactState.HEEL else LegState.FLAT if part == ContactState.FLAT else LegState.BALL
+        swung, (one, two) = t - step.time.double, step.swing.ends
+        return LegState.SWING_1 if swung < one else LegState.SWING_2 if swung < two else LegState.SWING_3
 
     # -- determinants ------------------------------------------------------------------------------------------------------
 

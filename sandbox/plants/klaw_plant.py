@@ -17,6 +17,7 @@ from scipy.spatial.transform import Rotation
 from sandbox.bodies.anatomy import Anatomy
 from sandbox.bodies.inertia import Array
 from sandbox.config import nearest
+from sandbox.controllers.klaw.machine import NEXT, SWINGS, Event, LegMachine, LegState, expected
 from sandbox.controllers.klaw.parameters import Attributes
 from sandbox.controllers.parameters import Parameters
 from sandbox.controllers.planner import DOUBLE, SINGLE, STAND, WALK, GaitPlanner, _bounce, ankle_above_sole, clamp
@@ -27,6 +28,7 @@ from sandbox.spatial import matrix_from_quaternion, quaternion_from_matrix
 from sandbox.state import ContactEvent, ContactState, SolePart
 
 Follow = Literal["hip", "body", "all"]
+LEVEL: Final = 0.05  # [rad] within which a sole lies flat
 PITCH_PULL: Final = 20.0  # [1/s] with which the swing foot's pitch goes to KLAW's
 
 
@@ -38,7 +40,8 @@ class KlawPlanner(GaitPlanner):
         attributes: style.
 
     Attributes:
-        walker: of the steps; pose: of the body at the end of the present tick.
+        walker: of the steps; body_pose: of the body at the end of the present tick; legs: state machines of both legs, driven by the
+            clock.
     """
 
     def __init__(self, anatomy: Anatomy, parameters: Parameters, attributes: Attributes | None = None) -> None:
@@ -46,12 +49,14 @@ class KlawPlanner(GaitPlanner):
         self.stance = "klaw"  # type: ignore[assignment]  # which the header tells; no model of the planner's own
         self.walker = KlawWalker(anatomy, attributes)
         self.body_pose = self.walker.pose(0.0)
+        self.legs = (LegMachine(), LegMachine())
 
     def reset(self, observation: NDArray[np.void], heading: float = 0.0) -> None:
         """Start over, standing at the origin."""
         super().reset(observation, heading)
         self.walker.reset()
         self.body_pose = self.walker.pose(0.0)
+        self.legs = (LegMachine(), LegMachine())
 
     def update(self, observation: NDArray[np.void], speed: float, heading_rate: float, dt: float) -> NDArray[np.void]:  # noqa: ARG002
         """Advance by ``dt`` [s] towards a speed [m/s]. It goes straight ahead, whatever the heading rate."""
@@ -59,6 +64,10 @@ class KlawPlanner(GaitPlanner):
         made = len(self.walker.steps)
         step = self.walker.plan(time, speed)
         self.body_pose = self.walker.pose(time)
+        for foot, leg in enumerate(self.legs):
+            now = self.walker.leg_state(step, foot, time - step.begin)
+            while leg.state != now:
+                leg.on(expected(leg.state), time)
         s = self.plan[0]
         walking = not math.isinf(step.time.step)
         s.speed = step.speed
@@ -219,7 +228,12 @@ class KlawReference(GaitPlanner):
         self.takes: Follow = follow
         self.walker = KlawWalker(anatomy)
         self._cycles: dict[float, _Cycle] = {}
-        self._i = anatomy.joint_index
+        self.legs = (LegMachine(), LegMachine())
+
+    def reset(self, observation: NDArray[np.void], heading: float = 0.0) -> None:
+        """Start over, standing in the observed pose."""
+        super().reset(observation, heading)
+        self.legs = (LegMachine(), LegMachine())
 
     def _cycle(self, speed: float) -> _Cycle:
         """KLAW's gait nearest to a speed [m/s], on a grid, so that a change of speed makes few of them."""
@@ -233,6 +247,7 @@ class KlawReference(GaitPlanner):
         s = self.plan[0]
         before = float(s.swing_position[2]), float(s.swing_pitch)
         super().update(observation, speed, heading_rate, dt)
+        self._advance_legs(observation)
         if s.mode != WALK:
             return self.plan
         k, b = self.parameters[0], self.body[0]
@@ -270,6 +285,27 @@ class KlawReference(GaitPlanner):
             s.swing_position[2] += mix * max(clear - now, 0.0)
             s.swing_velocity[2] = (s.swing_position[2] - before[0]) / dt
         return self.plan
+
+    def _advance_legs(self, observation: NDArray[np.void]) -> None:
+        """Heel strike and toe-off are contacts, as the plant has debounced them; the rest follows the foot's pitch and the clock."""
+        o, s = observation[0], self.plan[0]
+        time = float(o.time)
+        for i, leg in enumerate(self.legs):
+            down, pitch = bool(o.contact[i]), float(o.foot_pitch[i] - s.slope)
+            swung = (time - leg.since) / max(float(s.step_time), 0.1)
+            event = None
+            if leg.stands and not down:
+                event = Event.TOE_OFF
+            elif not leg.stands and down:
+                event = Event.HEEL_STRIKE
+            elif leg.state == LegState.HEEL and pitch < LEVEL:
+                event = Event.FOOT_FLAT
+            elif leg.state == LegState.FLAT and pitch < -LEVEL:
+                event = Event.HEEL_OFF
+            elif not leg.stands and leg.state != LegState.SWING_3 and swung > 0.7 * SWINGS[0]:
+                event = expected(leg.state)
+            if event is not None and (leg.state, event) in NEXT:
+                leg.on(event, time)
 
     def _ahead(self, observation: NDArray[np.void], lead: int) -> float:
         """How far the swing ankle is ahead of the standing one [m]."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sandbox.bodies import Anatomy
+from sandbox.controllers.klaw.machine import LegState
 from sandbox.controllers.klaw.parameters import Attributes
 from sandbox.controllers.klaw.stance import PERIODIC, Orbit
 from sandbox.controllers.parameters import Parameters
@@ -151,6 +152,10 @@ def test_speeds_are_clamped_and_bad_ones_refused() -> None:
     assert walker.clamp(0.1) == pytest.approx(klaw.SLOWEST, rel=0.01)
     assert walker.clamp(9.0) == pytest.approx(klaw.FASTEST, rel=0.01)
     assert walker.clamp(0.0) == 0
+    walker.plan(0.1, 9.0)
+    assert walker.notes()[0].startswith("9 m/s is walked at 1.80 m/s")
+    walker.reset()
+    assert walker.notes() == []
     for bad in (-1.0, math.nan, math.inf):
         with pytest.raises(ValueError, match="give 0 to stop"):
             walker.plan(0.1, bad)
@@ -214,10 +219,39 @@ def test_swing_preview_leads_to_the_foothold() -> None:
     assert path[:, 2].max() > path[-1, 2]
 
 
+def test_states_of_the_legs_follow_the_clock() -> None:
+    simulation = Simulation(build("walk", Options(speed=1.0, seconds=6)), plant="kinematic", stance="klaw")
+    seen: list[list[LegState]] = [[], []]
+    while simulation.time < 6:
+        simulation.tick()
+        for states, leg in zip(seen, simulation.planner.legs, strict=True):  # type: ignore[attr-defined]
+            if not states or states[-1] != leg.state:
+                states.append(leg.state)
+    for states in seen:
+        assert len(states) > 12
+        assert all(after == (before + 1) % 6 for before, after in pairwise(states[2:]))
+
+
 def test_the_physical_body_walks_with_it_as_reference() -> None:
-    found = run("walk", plant="bullet", stance="klaw", speed=0.8, seconds=5.0)
+    simulation = Simulation(build("walk", Options(speed=0.8, seconds=5)), plant="bullet", stance="klaw")
+    down, up = [], []
+    while simulation.time < 5:
+        before = [leg.state for leg in simulation.planner.legs]  # type: ignore[attr-defined]
+        simulation.tick()
+        for state, leg in zip(before, simulation.planner.legs, strict=True):  # type: ignore[attr-defined]
+            if state > LegState.BALL >= leg.state:
+                down.append(simulation.time)
+            if leg.state > LegState.BALL >= state:
+                up.append(simulation.time)
+    found = simulation.recording()
+    simulation.close()
     assert found.header["stance"] == "klaw"
     assert not found.header["fall"]["fell"]
     assert found.root_position[-1, 1] > 1.5
+    # what ends a stance or a swing are contacts that happened
+    for told, downwards in ((down, True), (up, False)):
+        happened = found.event_time[found.event_touchdown == downwards]
+        assert len(told) >= 4
+        assert all(np.abs(happened - time).min() < 0.05 for time in told)
     with pytest.raises(ValueError, match="unknown follow 'everything'"):
         KlawReference(BODY, Parameters.load(), "everything")  # type: ignore[arg-type]

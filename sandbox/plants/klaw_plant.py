@@ -214,7 +214,7 @@ class KlawReference(GaitPlanner):
     Args:
         anatomy: the body; parameters: of the planner.
         follow: what is taken: ``hip`` the rise and fall alone, ``body`` pelvis, trunk and arms as well, ``all`` the height and pitch of
-            the swing foot too, with which the body falls within ten seconds.
+            the swing foot too, with which the body mostly falls within ten seconds.
 
     Raises:
         ValueError: an unknown ``follow``.

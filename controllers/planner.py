@@ -36,10 +36,12 @@ FREEZE = 0.85  # share of swing after which the foothold is no longer changed
 RETIME = 0.6  # share of swing after which the step's end is no longer moved
 EARLIEST_TOUCHDOWN = 0.55  # share of swing before which ground contact is a stumble, not a touchdown
 STOP_SPREAD = 0.20  # [m] fore-aft distance of the feet below which standing can take over
+STOP_WIDTH = 1.2  # of half the hip spacing: feet nearer side by side than this make another step
 NARROWEST = 0.4  # of half the hip spacing: the nearest that a foot is set to the line of the other (feet pass fore and aft)
 WIDEST = 0.7  # of the leg: the furthest that a foot is set from the line of the other
 DIP_SLACK = 0.015  # [m] out of reach that is left to the foothold: an ordinary step is not to lower the body
 DIP_RATE = (0.35, 0.15)  # [m/s] at which the body is lowered for a long step, and raised again
+NARROW_STANCE = 0.04  # [m] feet nearer side by side than this are taken for this far apart
 STILL_FOOT = 0.25  # [rad/s] slower than this a standing foot lies flat
 GROUND_RATE = (0.1, 0.5)  # [m/s] at which feet teach the height of the ground, standing and walking
 HEIGHT_RATE = 0.08  # [m/s] between the heights of standing and walking
@@ -295,19 +297,19 @@ def _stand(o, s, k, b, omega):
     xi_x = o.com[0] + o.com_velocity[0] / omega
     xi_y = o.com[1] + o.com_velocity[1] / omega
     dx, dy = o.ankle[1, 0] - o.ankle[0, 0], o.ankle[1, 1] - o.ankle[0, 1]
-    dd = max(dx * dx + dy * dy, 1e-4)
-    ref_x = 0.5 * (o.ankle[0, 0] + o.ankle[1, 0]) + k.stand_cop * fx
-    ref_y = 0.5 * (o.ankle[0, 1] + o.ankle[1, 1]) + k.stand_cop * fy
-    px = xi_x + k.stand_gain * (xi_x - ref_x)
-    py = xi_y + k.stand_gain * (xi_y - ref_y)
-    share = ((px - ref_x) * dx + (py - ref_y) * dy) / dd + 0.5
-    # what is left once the shares have done their part, along the feet
-    ahead = k.stand_cop + (px - ref_x - (share - 0.5) * dx) * fx + (py - ref_y - (share - 0.5) * dy) * fy
-    xi_share = ((xi_x - ref_x) * dx + (xi_y - ref_y) * dy) / dd + 0.5
-    xi_ahead = k.stand_cop + (xi_x - ref_x - (xi_share - 0.5) * dx) * fx + (xi_y - ref_y - (xi_share - 0.5) * dy) * fy
-    spread = math.sqrt(dd)
-    outside = max(xi_ahead - b.ball, -b.heel + 0.015 - xi_ahead, (xi_share - 1.0) * spread - 0.02, -xi_share * spread - 0.02)
-    share = clamp(share, 0.02, 0.98)
+    length, width = dx * fx + dy * fy, dx * fy - dy * fx  # of the right foot from the left one, forward and to the right
+    if abs(width) < NARROW_STANCE * b.length:
+        width = NARROW_STANCE * b.length if width >= 0 else -NARROW_STANCE * b.length
+    # from the middle between the feet: XCoM, and the pressure that brings it back
+    xi_f = xi_x * fx + xi_y * fy - 0.5 * ((o.ankle[0, 0] + o.ankle[1, 0]) * fx + (o.ankle[0, 1] + o.ankle[1, 1]) * fy) - k.stand_cop
+    xi_r = xi_x * fy - xi_y * fx - 0.5 * ((o.ankle[0, 0] + o.ankle[1, 0]) * fy - (o.ankle[0, 1] + o.ankle[1, 1]) * fx)
+    # Pressure moves sideways by the shares alone; what they then leave forward, feet apart fore and aft, is up to the soles.
+    xi_share = xi_r / width + 0.5
+    xi_ahead = k.stand_cop + xi_f - (xi_share - 0.5) * length
+    outside = max(xi_ahead - b.ball, -b.heel + 0.015 - xi_ahead, (xi_share - 1.0) * abs(width) - 0.02, -xi_share * abs(width) - 0.02)
+    gain = 1 + k.stand_gain
+    share = clamp(gain * xi_r / width + 0.5, 0.02, 0.98)
+    ahead = k.stand_cop + gain * xi_f - (share - 0.5) * length
     s.share[0] = 1 - share
     s.share[1] = share
     for i in range(2):
@@ -722,7 +724,8 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
                 if s.speed <= LOWEST_SPEED:
                     s.step_time = k.recovery_step_time
                 stopping = speed_command <= LOWEST_SPEED and s.speed <= LOWEST_SPEED and abs(ahead) < STOP_SPREAD * b.length
-                if stopping and _stand(o, s, k, b, omega) < 0:
+                wide = (o.ankle[1, 0] - o.ankle[0, 0]) * fy - (o.ankle[1, 1] - o.ankle[0, 1]) * fx > STOP_WIDTH * b.hip_half
+                if stopping and wide and _stand(o, s, k, b, omega) < 0:
                     s.mode = STAND
                     s.swing = lead
                 else:

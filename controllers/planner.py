@@ -108,6 +108,7 @@ PLAN_DTYPE = np.dtype(
             ("swing_yaw", "f8"),
             ("swing_lift", "f8"),
             ("swing_yaw_start", "f8"),
+            ("swing_speed", "f8"),  # of the walk at lift-off [m/s]
             ("foothold", "f8", (3,)),
             ("foothold_yaw", "f8"),
             ("height", "f8"),
@@ -512,7 +513,8 @@ def _swing_path(o, s, k, b, speed, dt):
         whole = s.step_end - s.lift_off
         until = s.lift_off + k.swing_heel_time * whole - o.time
         if until > 2.5 * dt:
-            goal = -k.swing_heel * min(1.2, speed * b.time / b.length) + s.slope
+            # a goal that jumped just before it is due, as a speed does that is no walk any more, would fling the foot about
+            goal = -k.swing_heel * min(1.2, s.swing_speed * b.time / b.length) + s.slope
             goal_rate = 0.5 * (k.landing_pitch - goal) / (0.9 * whole - k.swing_heel_time * whole)
         else:
             goal = k.landing_pitch + s.slope
@@ -680,6 +682,7 @@ def _update(observation, plan, parameters, body, speed_command, heading_rate, dt
                 s.share[lead] = 1.0
                 s.share[i] = 0.0
                 _begin_swing(o, s, b)
+                s.swing_speed = speed
         else:
             s.share[lead] = 1.0
             s.share[i] = 0.0

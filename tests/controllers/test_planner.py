@@ -244,6 +244,61 @@ def test_the_swing_path_ends_on_the_foothold(planner) -> None:
     np.testing.assert_allclose(s.swing_position[:2], s.foothold[:2], rtol=0, atol=0.02)
 
 
+@pytest.mark.parametrize("early", [2, 3, 4, 6, 10, 20, 60])
+def test_a_walk_that_ends_in_mid_swing_does_not_fling_the_foot(planner, early: int) -> None:
+    """The speed command becomes none at all ``early`` ticks before the heel is highest."""
+    made, observation = planner(0.05)
+    s, k = made.plan[0], made.parameters[0]
+    observation[0].contact[:] = 0
+    highest = s.lift_off + k.swing_heel_time * (s.step_end - s.lift_off)
+    slower = k.speed_slew * (highest - early * DT - observation[0].time)
+    s.speed = LOWEST_SPEED + max(slower, 0.0)
+    pitch = []
+    while observation[0].time < s.step_end:
+        advance(made, observation, DT, speed=0.0)
+        pitch.append(float(s.swing_pitch))
+    assert s.speed < LOWEST_SPEED
+    assert min(pitch) > -k.swing_heel - 0.1
+    assert max(pitch) < k.landing_pitch + 0.1
+
+
+@pytest.mark.parametrize("length", [-0.18, 0.0, 0.1, 0.18])
+@pytest.mark.parametrize("width", [0.10, 0.17, 0.3])
+def test_standing_asks_for_the_pressure_that_brings_the_xcom_back(length: float, width: float) -> None:
+    """However the feet are set, shares and soles together put the pressure beyond the XCoM by the gain."""
+    simulation = Simulation(Scene("test", (), 5.0))
+    observation = simulation.plant.observe().copy()
+    simulation.close()
+    planner = GaitPlanner(REFERENCE, Parameters.load())
+    o, k = observation[0], planner.parameters[0]
+    middle = o.ankle[:, :2].mean(axis=0)
+    o.ankle[1, :2] = middle + np.array([width, length]) / 2
+    o.ankle[0, :2] = middle - np.array([width, length]) / 2
+    planner.reset(observation, heading=0.0)
+    reference = middle + np.array([0.0, k.stand_cop])
+    o.com_velocity[:] = 0.0
+    for off in ([0.01, 0.0], [0.0, 0.01], [-0.01, -0.015]):
+        o.com[:2] = reference + off
+        s = planner.update(observation, 0.0, 0.0, DT)[0]
+        pressure = s.share @ o.ankle[:, :2] + np.array([0.0, s.share @ s.cop])
+        np.testing.assert_allclose(pressure - reference, (1 + k.stand_gain) * np.array(off), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("width", "mode"), [(0.17, STAND), (0.12, STAND), (0.08, WALK), (0.0, WALK), (-0.1, WALK)])
+def test_a_walk_ends_on_feet_that_one_can_stand_on(planner, width: float, mode: int) -> None:
+    made, observation = planner(0.8)
+    s, o, k = made.plan[0], observation[0], made.parameters[0]
+    s.heading = s.speed = 0.0
+    swing = int(s.swing)
+    side = 2 * swing - 1
+    o.ankle[swing, :2] = o.ankle[1 - swing, :2] + np.array([side * width, 0.05])
+    o.com[:2] = o.ankle[:, :2].mean(axis=0) + np.array([0.0, k.stand_cop])
+    o.com_velocity[:] = 0.0
+    o.contact[:] = 1
+    advance(made, observation, DT, speed=0.0)
+    assert s.mode == mode
+
+
 def test_load_leaves_the_rear_foot_only_when_the_lead_foot_carries(planner) -> None:
     """Load-gated unloading: without load on the lead foot the transfer nearly stops."""
     done = []
@@ -312,7 +367,7 @@ def test_left_and_right_mirror_each_other(planner, swung: float) -> None:
 LENGTHS = "com upper_com hip ankle sole_low sole_low_ahead speed_integral step_start_com ground cop cop_side cop_shift cop_side_shift "
 LENGTHS += "unevenness swing_position swing_lift foothold height height_base dip dip_goal"
 TIMES = "time phase_start touchdown begun lift_off step_time step_end release transfer_time"
-SPEEDS = "com_velocity upper_com_velocity hip_velocity ankle_velocity speed speed_mean swing_velocity height_rate"
+SPEEDS = "swing_speed com_velocity upper_com_velocity hip_velocity ankle_velocity speed speed_mean swing_velocity height_rate"
 RATES = "pelvis_yaw_rate foot_pitch_rate heading_rate swing_pitch_rate shoulder_rate"
 EXPONENTS = dict.fromkeys(LENGTHS.split(), (1, 0)) | dict.fromkeys(TIMES.split(), (0, 1))
 EXPONENTS |= dict.fromkeys(SPEEDS.split(), (1, -1)) | dict.fromkeys(RATES.split(), (0, -1))

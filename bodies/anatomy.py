@@ -49,6 +49,7 @@ MTP_HEIGHT = 0.018 / REFERENCE_HEIGHT  # of stature (assumed)
 
 HEIGHT_RANGE = (1.20, 2.20)  # [m]
 MASS_RANGE = (30.0, 200.0)  # [kg]
+PROPORTION_RANGE = (0.8, 1.25)
 
 
 @dataclass(frozen=True)
@@ -145,13 +146,18 @@ def _vec(x: float, y: float, z: float) -> Array:
 class Anatomy:
     """A subject by mass [kg], height [m] and sex (``mean`` averages the female and male tables).
 
+    ``proportions`` are factors on the lengths of single segments of the table, such as ``(("thigh", 1.03), ("shank", 0.98))``;
+    masses stay, and ``height`` is then the one that the other proportions follow from.
+
     Raises:
-        ValueError: mass or height outside ``MASS_RANGE`` / ``HEIGHT_RANGE``, or an unknown sex.
+        ValueError: mass or height outside ``MASS_RANGE`` / ``HEIGHT_RANGE``, an unknown sex or segment, or a factor outside
+            ``PROPORTION_RANGE``.
     """
 
     mass: float = REFERENCE_MASS
     height: float = REFERENCE_HEIGHT
     sex: Sex = "mean"
+    proportions: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         checked = (("mass", self.mass, MASS_RANGE, "kg"), ("height", self.height, HEIGHT_RANGE, "m"))
@@ -160,12 +166,22 @@ class Anatomy:
                 raise ValueError(f"{name} {value:g} {unit} is outside {low:g}-{high:g} {unit}: give a value in that range")
         if self.sex not in ("mean", "female", "male"):
             raise ValueError(f"sex {self.sex!r} is not one of mean, female, male")
+        low, high = PROPORTION_RANGE
+        for segment, factor in self.proportions:
+            if segment not in MIDLINE_SEGMENTS + PAIRED_SEGMENTS:
+                raise ValueError(f"unknown segment {segment!r} in proportions: known are {', '.join(MIDLINE_SEGMENTS + PAIRED_SEGMENTS)}")
+            if not low <= factor <= high:
+                raise ValueError(f"proportion {factor:g} of {segment} is outside {low:g}-{high:g}: give a value in that range")
 
     # -- lengths -------------------------------------------------------------------------------------------------
 
     def length(self, segment: str) -> float:
         """Length of a de Leva segment [m] at this stature."""
-        return deleva_row(segment, self.sex)[0] * self.height
+        length = deleva_row(segment, self.sex)[0] * self.height
+        for name, factor in self.proportions:
+            if name == segment:
+                length *= factor
+        return length
 
     @property
     def ankle_height(self) -> float:

@@ -21,13 +21,13 @@ from __future__ import annotations
 
 import math
 import threading
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
-from sandbox.bodies.anatomy import Anatomy, Sex
+from sandbox.bodies.anatomy import Anatomy
 from sandbox.bodies.inertia import Array
 from sandbox.bodies.kinematics import foot_rotation, solve_leg
 from sandbox.bodies.urdf import to_urdf
@@ -70,7 +70,7 @@ class Controller:
         self.tau = np.zeros(n)
         self.pose_offset = np.zeros(n)
         self._kp, self._kd, self._target, self._target_rate = (np.zeros(n) for _ in range(4))
-        self.model, self._data = pinocchio_model(anatomy.mass, anatomy.height, anatomy.sex, threading.get_ident())
+        self.model, self._data = pinocchio_model(anatomy, threading.get_ident())
         # Pinocchio orders joints by its own tree; velocity index of our joint k, and the root's six first
         self._index = np.array([self.model.joints[self.model.getJointId(j.name)].idx_v for j in anatomy.joints])
         self._q, self._v = np.zeros(n + 7), np.zeros(n + 6)
@@ -101,10 +101,13 @@ class Controller:
         return self.tau
 
 
-@cache
-def pinocchio_model(mass: float, height: float, sex: Sex, thread: int) -> tuple[Any, Any]:  # noqa: ARG001
-    """Model and scratch space (3 MB), shared by the controllers of equal bodies in a thread: nothing in it outlives a call."""
-    model = pin.buildModelFromXML(to_urdf(Anatomy(mass, height, sex)), pin.JointModelFreeFlyer())
+@lru_cache(maxsize=16)
+def pinocchio_model(anatomy: Anatomy, thread: int) -> tuple[Any, Any]:  # noqa: ARG001
+    """Model and scratch space (3 MB), shared by the controllers of equal bodies in a thread: nothing in it outlives a call.
+
+    Few are kept: an environment may draw a new body for every episode.
+    """
+    model = pin.buildModelFromXML(to_urdf(anatomy), pin.JointModelFreeFlyer())
     return model, model.createData()
 
 

@@ -14,7 +14,7 @@ Every action lies in [-1, 1] and is mapped onto its physical range linearly: -1 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -36,7 +36,7 @@ RESIDUAL: Final = 0.15  # [rad] largest change of a pose target
 PLANNER_ROWS: Final = {
     "foothold_offset": Row("foothold, forward", -0.08, 0.08, "m"),
     "step_width": Row("step width", -0.04, 0.04, "m"),
-    "step_time_factor": Row("step time, over that of the speed law", -0.12, 0.12, "1"),
+    "step_time_factor": Row("step time, over that of the speed law", -0.30, 0.30, "1"),
     "trunk_lean": Row("forward lean of the trunk at 1 m/s", -0.10, 0.10, "rad"),
 }
 
@@ -73,12 +73,16 @@ class ActionMode(ABC):
         self.plant.follow(self.planner)
 
 
+def residual_rows(anatomy: Anatomy) -> list[Row]:
+    """The numbers of the mode ``residual``."""
+    return [Row("change of each joint's target", -RESIDUAL, RESIDUAL, "rad", len(anatomy.joints))]
+
+
 class Residual(ActionMode):
     """Added to pose targets."""
 
     def __init__(self, plant: BulletPlant, planner: GaitPlanner) -> None:
-        n = len(plant.anatomy.joints)
-        super().__init__(plant, planner, [Row("change of each joint's target", -RESIDUAL, RESIDUAL, "rad", n)])
+        super().__init__(plant, planner, residual_rows(plant.anatomy))
         self._controller = plant.controller = Controller(plant.anatomy, planner, plant.dt)
 
     def begin(self, action: Array) -> None:
@@ -97,11 +101,21 @@ class PlannerParameters(ActionMode):
             self.planner.parameters[0][name] = shipped + change
 
 
+def joint_rows(anatomy: Anatomy) -> list[Row]:
+    """The numbers of the mode ``joint``."""
+    return [Row(joint.name, *joint.outer, "rad") for joint in anatomy.joints]
+
+
+def torque_rows(anatomy: Anatomy) -> list[Row]:
+    """The numbers of the mode ``torque``."""
+    return [Row(joint.name, -joint.max_torque, joint.max_torque, "N m") for joint in anatomy.joints]
+
+
 class JointTargets(ActionMode):
     """Targets under stable PD."""
 
     def __init__(self, plant: BulletPlant, planner: GaitPlanner) -> None:
-        super().__init__(plant, planner, [Row(joint.name, *joint.outer, "rad") for joint in plant.anatomy.joints])
+        super().__init__(plant, planner, joint_rows(plant.anatomy))
         self._tracker = PoseTracker(plant.anatomy, plant.dt)
         self._target = np.zeros(len(self.rows))
 
@@ -116,9 +130,8 @@ class Torques(ActionMode):
     """Joint torques."""
 
     def __init__(self, plant: BulletPlant, planner: GaitPlanner) -> None:
-        rows = [Row(joint.name, -joint.max_torque, joint.max_torque, "N m") for joint in plant.anatomy.joints]
-        super().__init__(plant, planner, rows)
-        self._tau = np.zeros(len(rows))
+        super().__init__(plant, planner, torque_rows(plant.anatomy))
+        self._tau = np.zeros(len(self.rows))
 
     def begin(self, action: Array) -> None:
         self._tau[:] = self.physical(action)
@@ -133,6 +146,21 @@ MODES: Final[dict[str, type[Residual | PlannerParameters | JointTargets | Torque
     "joint": JointTargets,
     "torque": Torques,
 }
+
+
+_ROWS: Final[dict[str, Callable[[Anatomy], list[Row]]]] = {
+    "residual": residual_rows,
+    "planner": lambda _: list(PLANNER_ROWS.values()),
+    "joint": joint_rows,
+    "torque": torque_rows,
+}
+
+
+def mode_rows(name: str, anatomy: Anatomy) -> list[Row]:
+    """The numbers of an action of a mode, without anything that is driven. Raises ValueError for an unknown mode."""
+    if name not in MODES:
+        raise ValueError(f"unknown action mode {name!r}{nearest(name, MODES)}")
+    return _ROWS[name](anatomy)
 
 
 def make_mode(name: str, plant: BulletPlant, planner: GaitPlanner) -> ActionMode:

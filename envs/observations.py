@@ -18,19 +18,22 @@ Array = NDArray[np.float64]
 
 
 def observation_rows(anatomy: Anatomy) -> tuple[Row, ...]:
-    """The numbers of an observation. Right and forward are those of the commanded heading; values outside are clipped."""
+    """The numbers of an observation. Right and forward are those of the commanded heading; values outside are clipped.
+
+    The standard deviations of noise are assumed: a centimetre or a hundredth of a radian of position, five centimetres a second.
+    """
     n = len(anatomy.joints)
     return (
-        Row("height of mid-hip above the ground", 0.0, 3.0, "m"),
-        Row("world's up in the pelvis's axes", -1.0, 1.0, "1", 3),
-        Row("pelvis's heading less the commanded one", -math.pi, math.pi, "rad"),
-        Row("velocity of mid-hip: right, forward, up", -10.0, 10.0, "m/s", 3),
-        Row("angular velocity of the pelvis, in its own axes", -100.0, 100.0, "rad/s", 3),
-        Row("angle of each joint", -math.pi, math.pi, "rad", n),
-        Row("speed of each joint", -100.0, 100.0, "rad/s", n),
-        Row("vertical force on heel, ball, toes; left, right", 0.0, 10.0, "body weight", 6),
-        Row("XCoM from the left ankle: right, forward", -3.0, 3.0, "m", 2),
-        Row("XCoM from the right ankle: right, forward", -3.0, 3.0, "m", 2),
+        Row("height of mid-hip above the ground", 0.0, 3.0, "m", noise=0.01),
+        Row("world's up in the pelvis's axes", -1.0, 1.0, "1", 3, noise=0.01),
+        Row("pelvis's heading less the commanded one", -math.pi, math.pi, "rad", noise=0.02),
+        Row("velocity of mid-hip: right, forward, up", -10.0, 10.0, "m/s", 3, noise=0.05),
+        Row("angular velocity of the pelvis, in its own axes", -100.0, 100.0, "rad/s", 3, noise=0.1),
+        Row("angle of each joint", -math.pi, math.pi, "rad", n, noise=0.01),
+        Row("speed of each joint", -100.0, 100.0, "rad/s", n, noise=0.2),
+        Row("vertical force on heel, ball, toes; left, right", 0.0, 10.0, "body weight", 6, noise=0.03),
+        Row("XCoM from the left ankle: right, forward", -3.0, 3.0, "m", 2, noise=0.02),
+        Row("XCoM from the right ankle: right, forward", -3.0, 3.0, "m", 2, noise=0.02),
         Row("commanded speed", *SPEED_RANGE, "m/s"),
         Row("commanded heading rate", *HEADING_RATE_RANGE, "rad/s"),
         Row("planner walks", 0.0, 1.0, "0 or 1"),

@@ -7,7 +7,7 @@ what is taken off. There is no term for merely existing: a walker that is asked 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 WALK_TOLERANCE = 0.3  # [m/s] error of velocity at which the term has fallen to 1/e; a person's speed sways by 0.1 within a step
@@ -37,7 +37,22 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True)
-class WalkWeights:
+class Weights:
+    """Weights of the terms of a reward.
+
+    Raises:
+        ValueError: a weight that is no finite number.
+    """
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+                raise ValueError(f"weight {field.name} = {value!r} of the reward is not a finite number: give one, 0 to leave the term out")
+
+
+@dataclass(frozen=True)
+class WalkWeights(Weights):
     """Weights of the terms of walking; ``fall`` counts once, all others in every control step."""
 
     velocity: float = 1.0
@@ -48,7 +63,7 @@ class WalkWeights:
 
 
 @dataclass(frozen=True)
-class StandWeights:
+class StandWeights(Weights):
     """Weights of the terms of standing; ``fall`` counts once, all others in every control step."""
 
     stillness: float = 1.0

@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 
 
 class Row(NamedTuple):
-    """``size`` consecutive numbers of one kind, each between ``low`` and ``high`` [``unit``]."""
+    """``size`` consecutive numbers of one kind, each between ``low`` and ``high`` [``unit``].
+
+    ``noise`` is the standard deviation of a sensor's error, where an environment is asked for noise.
+    """
 
     name: str
     low: float
     high: float
     unit: str
     size: int = 1
+    noise: float = 0.0
 
 
 def bounds(rows: Sequence[Row]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

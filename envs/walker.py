@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import gymnasium
@@ -17,6 +18,7 @@ from sandbox.controllers.parameters import Parameters
 from sandbox.controllers.planner import GaitPlanner
 from sandbox.envs.actions import make_mode
 from sandbox.envs.observations import Gauge, observation_rows
+from sandbox.envs.randomisation import Randomisation, with_drawn_friction
 from sandbox.envs.render import View
 from sandbox.envs.rewards import Outcome
 from sandbox.envs.tables import bounds, space
@@ -30,6 +32,7 @@ Array = NDArray[np.float64]
 Observation = NDArray[np.float32]
 
 PUSH_INTERVAL = (3.0, 6.0)  # [s] from one push to the next
+START_ATTEMPTS = 10  # a drawn body may fall before an episode begins, where it has to walk by then
 UNSTABLE = "state is not finite"  # a fall's cause beside those of the plant
 
 
@@ -53,13 +56,16 @@ class WalkerEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         physics_rate: physics steps a second [Hz], a whole multiple of ``policy_rate``; the walker was tuned at 480.
         episode_seconds: time after which an episode is truncated [s].
         push_force: largest force of the pushes at the chest [N], which last 0.2 s and come every 3 to 6 s; 0 for none.
+        randomisation: what differs from episode to episode: a :class:`sandbox.envs.randomisation.Randomisation`, or its ranges by
+            name, as in ``{"mass": (0.9, 1.1)}``. By default friction is drawn from 0.6 to 1.0, unless ``terrain`` is given.
         width, height: of a rendered picture, 16-4096 [pixels].
 
     Raises:
         ValueError: a value outside its range, an unknown name, or rates of which one is no multiple of the other.
 
     Attributes:
-        plant, planner: the parts, for those who look inside.
+        plant, planner: the parts, for those who look inside; new ones where an episode brings another body or ground.
+        action: the mode.
         action_rows, observation_rows: what the numbers are, with their physical range.
     """
 
@@ -78,6 +84,7 @@ class WalkerEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         physics_rate: int = 480,
         episode_seconds: float = 20.0,
         push_force: float = 0.0,
+        randomisation: Randomisation | Mapping[str, Any] | None = None,
         width: int = 480,
         height: int = 360,
     ) -> None:
@@ -97,40 +104,67 @@ class WalkerEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         self.anatomy = anatomy or Anatomy()
         self.parameters = parameters or Parameters.load()
         self.push_force = push_force
-        self.plant = BulletPlant(self.anatomy, terrain, Physics(rate=physics_rate))
-        try:
-            self.planner = GaitPlanner(self.anatomy, self.parameters)
-            self._mode = make_mode(action, self.plant, self.planner)
-        except BaseException:
-            self.plant.close()
-            raise
-        self._gauge = Gauge(self.plant, self.planner)
+        drawn = Randomisation.of(randomisation)
+        self.randomisation = drawn if terrain is not None else with_drawn_friction(drawn)
+        self.action, self._physics = action, Physics(rate=physics_rate)
+        self._sole_force = np.zeros((2, 3, 3))
+        self._view: View | None = None
+        self._build(self.anatomy, terrain)
         self.action_rows = self._mode.rows
         self.observation_rows = observation_rows(self.anatomy)
         n = sum(row.size for row in self.action_rows)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (n,), np.float32)
         self.observation_space = space(self.observation_rows)
         self._low, self._high = bounds(self.observation_rows)
+        self._noise = np.repeat([row.noise for row in self.observation_rows], [row.size for row in self.observation_rows])
         self._ticks = physics_rate // policy_rate
         self._step_time = 1.0 / policy_rate
         self._limit = max(1, round(episode_seconds * policy_rate))
-        self._inverse_square = np.array([joint.max_torque**-2 for joint in self.anatomy.joints]) / len(self.anatomy.joints)
-        self._torque_square = np.zeros(len(self.anatomy.joints))
-        self._sole_force = np.zeros((2, 3, 3))
+        self._pending: list[tuple[float, Array]] = []
+        self._latency = self._noise_scale = 0.0
         self._steps = 0
         self._running = self._closed = False
         self._asked = Command(0.0, 0.0)
         self._pushes: list[Push] = []
         self._start = np.zeros(3)
         self._last = np.zeros(len(self._low))
-        self._view: View | None = None
         self._size = (width, height)
+
+    def _build(self, anatomy: Anatomy, terrain: Terrain | None) -> None:
+        """A new world with a body in it, and who drives it."""
+        plant = BulletPlant(anatomy, terrain, self._physics)
+        try:
+            planner = GaitPlanner(anatomy, self.parameters)
+            mode = make_mode(self.action, plant, planner)
+        except BaseException:
+            plant.close()
+            raise
+        self.plant, self.planner, self._mode = plant, planner, mode
+        self._gauge = Gauge(plant, planner)
+        self._inverse_square = np.array([joint.max_torque**-2 for joint in anatomy.joints]) / len(anatomy.joints)
+        self._torque_square = np.zeros(len(anatomy.joints))
+
+    def _rebuild(self, anatomy: Anatomy, terrain: Terrain) -> None:
+        """The same with another body or ground; the old world is given back."""
+        self.plant.close()
+        if self._view is not None:
+            self._view.close()
+            self._view = None
+        self._build(anatomy, terrain)
 
     # -- what a task adds --------------------------------------------------------------------------------------------
 
     @abstractmethod
     def _draw_command(self, options: dict[str, Any]) -> Command:
         """Command of an episode, drawn from ``self.np_random`` and overridden by the options of ``reset``."""
+
+    def _draw_terrain(self) -> Terrain | None:
+        """The ground of an episode, drawn from ``self.np_random``; None leaves the one that is there."""
+        return None
+
+    def _lead(self) -> float:
+        """Time [s] that the walker walks by itself, with zero action, before the episode begins; drawn from ``self.np_random``."""
+        return 0.0
 
     @abstractmethod
     def _terms(self, outcome: Outcome) -> dict[str, float]:
@@ -155,17 +189,30 @@ class WalkerEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         asked = self._draw_command(options)
         self._asked = asked
         self._pushes = self._draw_pushes()
-        self._mode.reset()
-        self.plant.reset(standing_pose(self.anatomy, self.parameters.lumbar_flexion, start_seed))
-        self.planner.reset(self.plant.observe())
+        draw = self.randomisation.draw(self.np_random, self.anatomy)
+        terrain = self._draw_terrain()
+        lead = self._lead()
+        if terrain is not None or draw.anatomy != self.plant.anatomy:
+            self._rebuild(draw.anatomy, terrain or self.plant.terrain)
+        self.plant.torque_share = draw.torque_limits
+        self._latency, self._noise_scale = draw.latency, draw.observation_noise
+        self._set_down(start_seed, draw.friction)
+        for attempt in range(START_ATTEMPTS if lead else 0):
+            if attempt:
+                self._set_down(int(self.np_random.integers(2**31)), draw.friction)
+            self._walk_by_itself(lead)
+            if self.plant.fall is None:
+                break
+        else:
+            if lead:
+                raise RuntimeError(f"the walker fell {START_ATTEMPTS} times before an episode began: ask for less, or a sturdier body")
         self._start[:] = self._gauge.com
         self._steps = 0
         self._running = True
-        self._sole_force[:] = 0.0
         observation, _ = self._observation()
         if self.render_mode == "human":
             self._show()
-        return observation, self._info(np.zeros(3))
+        return observation, self._info(np.zeros(3)) | {"randomisation": draw._asdict()}
 
     def step(self, action: ArrayLike) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """One control step.
@@ -182,7 +229,7 @@ class WalkerEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
             raise ResetNeeded("there is no episode, or its body has fallen: call reset()")
         taken = self._checked(action)
         plant, planner, mode, gauge = self.plant, self.planner, self._mode, self._gauge
-        mode.begin(taken)
+        self._pending.append((plant.state.time + self._latency, taken))
         sole_force, push = self._sole_force, np.zeros(3)
         sole_force[:] = 0.0
         before = gauge.com.copy()
@@ -192,6 +239,8 @@ class WalkerEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         square[:] = 0.0
         ticks = 0
         while ticks < self._ticks and plant.fall is None:
+            while self._pending and self._pending[0][0] <= state.time + 1e-9:
+                mode.begin(self._pending.pop(0)[1])
             if self._pushes and (force := self._push()) is not None:
                 push += force
             planner.update(plant.observe(), speed, heading_rate, dt)
@@ -246,6 +295,28 @@ class WalkerEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
             self._view = None
         self.plant.close()
 
+    # -- parts of a reset --------------------------------------------------------------------------------------------
+
+    def _set_down(self, start_seed: int, friction: float | None) -> None:
+        self._mode.reset()
+        self.plant.reset(standing_pose(self.plant.anatomy, self.parameters.lumbar_flexion, start_seed), friction)
+        self.planner.reset(self.plant.observe())
+        self._pending.clear()
+        self._sole_force[:] = 0.0
+
+    def _walk_by_itself(self, seconds: float) -> None:
+        plant, planner = self.plant, self.planner
+        for _ in range(round(seconds / self._step_time)):
+            command = self._command()
+            self._sole_force[:] = 0.0
+            for _ in range(self._ticks):
+                planner.update(plant.observe(), *command, plant.dt)
+                self._mode.tick()
+                self._sole_force += plant.state.sole_force / self._ticks
+            if plant.fall is not None:
+                return
+        plant.state.events.clear()
+
     # -- parts of a step ---------------------------------------------------------------------------------------------
 
     def _check_open(self) -> None:
@@ -291,6 +362,8 @@ class WalkerEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         values = self._gauge.read(self._sole_force, *self._command())
         finite = bool(np.isfinite(values).all())
         if finite:
+            if self._noise_scale:
+                values = values + self._noise_scale * self._noise * self.np_random.standard_normal(len(values))
             self._last = np.clip(values, self._low, self._high)
         return self._last.astype(np.float32), finite
 

@@ -17,5 +17,11 @@ if not (_here / "bodies").is_dir():
 
 # Gymnasium has no plugin entry points, so that this is what makes gymnasium.make("sandbox:Sandbox/Walk-v0") work after
 # an install. The environments know their own time limits.
-register(id="Sandbox/Walk-v0", entry_point="sandbox.envs.walk:WalkEnv")
-register(id="Sandbox/Stand-v0", entry_point="sandbox.envs.stand:StandEnv")
+for _id, _entry in (
+    ("Walk", "walk:WalkEnv"),
+    ("Stand", "stand:StandEnv"),
+    ("PushRecovery", "push_recovery:PushRecoveryEnv"),
+    ("StartStop", "start_stop:StartStopEnv"),
+    ("Uneven", "uneven:UnevenEnv"),
+):
+    register(id=f"Sandbox/{_id}-v0", entry_point=f"sandbox.envs.{_entry}")

@@ -14,6 +14,16 @@ def check_range(name: str, value: float, bounds: tuple[float, float], unit: str 
         raise ValueError(f"{name} {value:g}{unit} is outside {low:g}..{high:.10g}{unit}: give a value in that range")
 
 
+def check_ends(name: str, ends: tuple[float, float], bounds: tuple[float, float], unit: str = "") -> None:
+    """Raise ValueError unless both ends of a range lie in ``bounds``, the lower one first."""
+    if len(ends) != 2:
+        raise ValueError(f"{name} {tuple(ends)} is no range: give its lower and its upper end")
+    for value in ends:
+        check_range(name, value, bounds, unit)
+    if ends[0] > ends[1]:
+        raise ValueError(f"{name} {tuple(ends)} is upside down: give the lower value first")
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """``": did you mean 'walk'?"`` for the closest known name, or the list of names where none is close."""
     known = sorted(known)

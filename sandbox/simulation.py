@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal, cast
+from typing import Literal, Protocol, cast
 
 import numpy as np
 
@@ -78,6 +78,16 @@ def check_plant(name: str, terrain: Terrain) -> None:
         raise ValueError("the kinematic plant would walk through obstacles: take the bullet plant, or a scene without them")
 
 
+class Pilot(Protocol):
+    """Who drives the plant in place of the planner's controller: a policy, see :class:`sandbox.learn.policy.Pilot`."""
+
+    def begin(self, speed: float, heading_rate: float) -> None:
+        """A tick begins, under this command."""
+
+    def follow(self) -> None:
+        """One plant step; the planner has been updated."""
+
+
 class Simulation:
     """One walker in one scene.
 
@@ -97,6 +107,7 @@ class Simulation:
         pushes: the scene's, and those of :meth:`disturb`.
         watch: called with every row that is recorded; both arguments are refilled by the next one.
         ticks_per_row: plant steps in a row of the recording.
+        pilot: drives the plant; the planner's own controller where it is None.
     """
 
     def __init__(
@@ -121,6 +132,7 @@ class Simulation:
         rows = 1.0 / (RECORD_RATE * self.plant.dt)
         self.ticks_per_row = round(rows)
         self.watch: Callable[[BodyState, Extras], None] | None = None
+        self.pilot: Pilot | None = None
         if abs(rows - self.ticks_per_row) > 1e-9:
             raise ValueError(
                 f"a recording row of 1/{RECORD_RATE} s is {rows:g} plant steps of {self.plant.dt:g} s: "
@@ -208,10 +220,15 @@ class Simulation:
 
     def advance(self, speed: float, heading_rate: float) -> None:
         """One plant step under a command: speed [m/s], heading rate [rad/s]."""
-        plant, planner = self.plant, self.planner
+        plant, planner, pilot = self.plant, self.planner, self.pilot
+        if pilot is not None:
+            pilot.begin(speed, heading_rate)
         observation = plant.observe()
         planner.update(observation, speed, heading_rate, plant.dt)
-        plant.follow(planner)
+        if pilot is None:
+            plant.follow(planner)
+        else:
+            pilot.follow()
         if self._ticks == 0:
             self._cpu = time.process_time()  # the first tick of a process compiles; that is no time of the walk
         self._ticks += 1
@@ -288,6 +305,7 @@ def run(
     stance: str = "kinematic",
     progress: Callable[[float], None] | None = None,
     keep_interrupted: bool = False,
+    prepare: Callable[[Simulation], object] | None = None,
 ) -> Recording:
     """Run a scene to its end or to the fall, and return the recording.
 
@@ -302,6 +320,7 @@ def run(
         stance: model of the planner, see :data:`STANCES`, or on the kinematic plant one of :data:`PUBLISHED`.
         progress: called with the simulated time [s] about ten times a simulated second.
         keep_interrupted: after Ctrl-C return what was recorded up to then, with ``header["interrupted"]`` set.
+        prepare: called with the simulation before its first tick, for instance to give it a pilot.
 
     Raises:
         ValueError: what is asked cannot be done.
@@ -319,6 +338,8 @@ def run(
     model = cast("Stance", stance)
     simulation = Simulation(scene, anatomy, plant, parameters, scene.seed if seed is None else seed, params_name, model)
     simulation.plant.timed = True
+    if prepare is not None:
+        prepare(simulation)
     ticks = round(scene.seconds / simulation.plant.dt)
     tenth = max(1, round(0.1 / simulation.plant.dt))
     interrupted = False

@@ -10,9 +10,8 @@ import numpy as np
 
 from sandbox import __version__
 from sandbox.bench.pool import run_all
-from sandbox.bench.walk import markdown
 from sandbox.config import nearest
-from sandbox.console import silenced
+from sandbox.console import markdown, silenced
 from sandbox.controllers.parameters import Parameters
 from sandbox.scenes.scene import SCENES, Options, build
 

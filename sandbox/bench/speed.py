@@ -12,8 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sandbox.bench.walk import markdown
-from sandbox.console import results_only, silenced
+from sandbox.console import markdown, results_only, silenced
 
 ENVIRONMENT = "sandbox:Sandbox/Walk-v0"
 SPEED = 1.0  # [m/s] at which the figure walks while it is timed

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sandbox.bench.walk import markdown
 from sandbox.bodies.anatomy import Anatomy
 from sandbox.config import check_range
+from sandbox.console import markdown
 from sandbox.controllers.parameters import Parameters
 from sandbox.scenes.scene import Options, build
 

@@ -25,7 +25,7 @@ import numpy as np
 from sandbox import __version__
 from sandbox.bench.pool import run_all
 from sandbox.config import nearest
-from sandbox.console import silenced
+from sandbox.console import markdown, silenced
 from sandbox.controllers.parameters import Parameters
 from sandbox.recording import Recording
 from sandbox.scenes.scene import PUSH_DURATION, START, Command, Options, Push, Scene, build
@@ -578,10 +578,3 @@ def _values(reports: list[dict[str, Any]], key: str) -> list[float]:
 def _cells_of(line: Line) -> tuple[str, ...]:
     verdict = {True: "reached", False: "NOT reached", None: ""}[line.reached]
     return (line.what, line.required, line.achieved, verdict)
-
-
-def markdown(rows: Sequence[Sequence[str]]) -> str:
-    """A table whose first row is its head, with columns of equal width."""
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |" for row in rows]
-    return "\n".join([lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]])

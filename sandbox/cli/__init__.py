@@ -35,6 +35,7 @@ from sandbox.cli.replay import Gallery, Replay
 from sandbox.cli.report import Report
 from sandbox.cli.run import Run
 from sandbox.cli.scene import NewScene
+from sandbox.cli.train import Evaluate, Train
 from sandbox.cli.tune import Tune
 from sandbox.cli.view import View
 from sandbox.config import nearest
@@ -63,6 +64,8 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "experiment": ExperimentCommand,
     "audit": Audit,
     "bench": Bench,
+    "train": Train,
+    "evaluate": Evaluate,
     "tune": Tune,
     "doctor": Doctor,
 }

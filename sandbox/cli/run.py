@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
@@ -45,6 +47,12 @@ from sandbox.cli.scene import (
 )
 from sandbox.console import Progress
 
+if TYPE_CHECKING:
+    from sandbox.bodies.anatomy import Anatomy
+    from sandbox.controllers.parameters import Parameters
+    from sandbox.learn.policy import Policy
+    from sandbox.simulation import Simulation
+
 
 @dataclass(frozen=True)
 class Run:
@@ -82,6 +90,7 @@ class Run:
     direction: DirectionOption = None
     params: ParamsOption = None
     changes: SetOption = ()
+    policy: Annotated[Path | None, option("DIR", "drive the body with a policy that `sandbox train` wrote", default=False)] = None
     record: Annotated[Path | None, option("FILE.npz", "write the recording", default=False)] = None
     picture: PictureOption = None
     replay: ReplayOption = None
@@ -106,6 +115,7 @@ class Run:
 
                 clamped = check_continuous(scene)
             parameters, name = read_parameters(self.params, self.changes)
+            policy = None if self.policy is None else self._policy(anatomy, parameters)
             outputs = check_outputs(record=self.record, json=self.json, picture=self.picture, replay=self.replay, video=self.video)
         with results(self.json) as (out, words):
             load_engine()
@@ -113,11 +123,18 @@ class Run:
             from sandbox.report.table import summary_table
             from sandbox.simulation import run
 
+            prepare: Callable[[Simulation], object] | None = None
+            if policy is not None:
+                from sandbox.learn.policy import pilot
+
+                prepare = partial(pilot, policy=policy)
             with Progress(self.scene, scene.seconds, "s", COMPILING) as progress:
                 recording = run(
                     scene, plant=self.plant, anatomy=anatomy, parameters=parameters, params_name=name, stance=self.stance,
-                    progress=progress, keep_interrupted=True,
+                    progress=progress, prepare=prepare, keep_interrupted=True,
                 )  # fmt: skip
+            if self.policy is not None:
+                recording.header["policy"] = str(self.policy)
             stopped = bool(recording.header.get("interrupted"))
             with Files(recording, words) as files:
                 # The recording first: whatever fails or is stopped later, it is kept.
@@ -137,3 +154,17 @@ class Run:
         if stopped:
             return STOPPED
         return FAILED if files.failed or (self.require_upright and result["fell"]) else DONE
+
+    def _policy(self, anatomy: Anatomy, parameters: Parameters) -> Policy:
+        """The policy of ``--policy``. Raises ValueError where it does not fit this walker."""
+        if self.plant != "bullet":
+            raise ValueError(f"a policy drives the physical body, and the {self.plant} plant is none: leave --plant out")
+        from sandbox.learn.policy import Policy
+        from sandbox.learn.tasks import check_signature, signature_of
+
+        assert self.policy is not None
+        policy = Policy.load(self.policy)
+        load_engine()
+        theirs = policy.header["signature"]
+        check_signature(str(self.policy), theirs, signature_of(anatomy, parameters, theirs["action"], theirs["policy_rate_hz"]))
+        return policy

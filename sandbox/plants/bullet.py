@@ -60,6 +60,7 @@ class BulletPlant:
         load: (2,) filtered vertical force per foot [N]; contact: (2,) debounced 0 / 1.
         fall: set once, when the body fell.
         engine_seconds: CPU time spent inside Bullet's stepSimulation, where ``timed`` is set.
+        torque_share: of the joints' torque limits that this body can bear; what a controller asks beyond it is cut off.
     """
 
     def __init__(self, anatomy: Anatomy, terrain: Terrain | None = None, physics: Physics | None = None) -> None:
@@ -75,6 +76,7 @@ class BulletPlant:
         self.fall: Fall | None = None
         self.timed = False
         self.engine_seconds = 0.0
+        self.torque_share = 1.0
         self.controller: Controller | None = None
         self.predicted: Callable[[int, bool], float] = unpredicted
         self._count = np.zeros(2, dtype=np.int64)
@@ -207,6 +209,9 @@ class BulletPlant:
     def apply(self, tau: Array) -> None:
         """One physics step with joint torques (n,) [N m]."""
         c, b, s = self.client, self.body, self.state
+        if self.torque_share != 1.0:
+            limit = self.torque_share * self.observer.tree.max_torque
+            tau = np.clip(tau, -limit, limit)
         bullet.setJointMotorControlArray(b, self._joints, bullet.TORQUE_CONTROL, forces=tau.tolist(), physicsClientId=c)
         if self.timed:
             start = time.process_time()

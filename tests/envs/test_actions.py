@@ -12,7 +12,7 @@ from sandbox.simulation import Simulation
 
 @pytest.mark.parametrize("mode", ["residual", "planner"])
 def test_zero_action_is_the_shipped_walker(make, mode, monkeypatch):
-    env = make(action=mode)
+    env = make(action=mode, randomisation={"friction": (0.8, 0.8)})
     env.reset(seed=5, options={"speed": 0.9, "heading_rate": 0.05})
     start = env.plant.state.root_position.copy(), env.plant.state.q.copy()
     seed = int(np.random.Generator(np.random.PCG64(5)).integers(2**31))

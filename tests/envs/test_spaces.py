@@ -8,7 +8,7 @@ import pytest
 from sandbox.envs.actions import MODES, PLANNER_ROWS, joint_table
 from sandbox.envs.tables import bounds, table
 
-NAMES = ("Walk", "Stand")
+NAMES = ("Walk", "Stand", "PushRecovery", "StartStop", "Uneven")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -22,6 +22,7 @@ import tyro
 from sandbox import __version__
 from sandbox.cli.audit import Audit
 from sandbox.cli.bench import Bench
+from sandbox.cli.cluster import ClusterCommand
 from sandbox.cli.common import BAD_INPUT, DONE, EXTRAS, FAILED, STOPPED, InputError, install_of
 from sandbox.cli.compare import Compare
 from sandbox.cli.doctor import Doctor
@@ -67,6 +68,7 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "train": Train,
     "evaluate": Evaluate,
     "tune": Tune,
+    "cluster": ClusterCommand,
     "doctor": Doctor,
 }
 

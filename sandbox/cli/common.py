@@ -39,6 +39,10 @@ EXTRAS = {
     "ezc3d": "mocap",
     "pybvh": "mocap",
     "cma": "tune",
+    "stable_baselines3": "train",
+    "tensorboard": "train",
+    "torch": "train",
+    "distributed": "cluster",
 }
 
 # The packages that an output needs beside the core.

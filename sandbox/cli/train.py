@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -25,6 +24,7 @@ from sandbox.cli.common import (
     checking,
     json_text,
     load_engine,
+    need,
     option,
     read_parameters,
     results,
@@ -65,13 +65,6 @@ def number(name: str, key: str, text: str) -> float:
         raise ValueError(f"--{name} {key}: {text!r} is not a number") from None
 
 
-def needs_training() -> None:
-    """Raise ValueError where what a training needs is not installed."""
-    missing = [package for package in ("torch", "stable_baselines3", "tensorboard") if find_spec(package) is None]
-    if missing:
-        raise ValueError(f'training needs {" and ".join(missing)}: pip install "locomotion-sandbox[train]"')
-
-
 @dataclass(frozen=True)
 class Train:
     """Train a policy with PPO on top of the walker. Ctrl-C keeps the last checkpoint; --resume goes on from it."""
@@ -99,7 +92,7 @@ class Train:
     def execute(self) -> int:
         """Train, and return the exit code."""
         with checking():
-            needs_training()
+            need("training needs", "torch", "stable_baselines3", "tensorboard")
             from sandbox.config import check_range
             from sandbox.learn.training import STEPS_RANGE, Training, quiet
 

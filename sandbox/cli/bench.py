@@ -34,10 +34,10 @@ class Bench:
     """Measure the walker: what it costs, how it walks, which scenes it survives. `bench walk` takes some minutes on two cores."""
 
     what: Annotated[
-        tyro.conf.Positional[Literal["speed", "walk", "scenes", "view", "measure"]],
+        tyro.conf.Positional[Literal["speed", "walk", "scenes", "view", "measure", "train"]],
         tyro.conf.arg(
             help="speed: CPU time and memory, as ratios; walk: falls, pushes, slopes, gait; scenes: survival; view: updates of the page; "
-            "measure: time to measure a gait and to compare"
+            "measure: time to measure a gait and to compare; train: throughput of PPO"
         ),
     ] = "speed"
     seconds: Annotated[
@@ -63,7 +63,10 @@ class Bench:
 
     def execute(self) -> int:
         """Measure, and return the exit code."""
-        kinds = {"speed": self._speed, "walk": self._walk, "scenes": self._scenes, "view": self._view, "measure": self._measure}
+        kinds = {
+            "speed": self._speed, "walk": self._walk, "scenes": self._scenes, "view": self._view, "measure": self._measure,
+            "train": self._train,
+        }  # fmt: skip
         return kinds[self.what]()
 
     def _speed(self) -> int:
@@ -178,6 +181,23 @@ class Bench:
             self._write_json(speed.to_json(figures), out)
             print(speed.table(figures), file=words)
         return FAILED if self.require and not speed.reached(figures) else DONE
+
+    def _train(self) -> int:
+        with checking():
+            for name in ("seconds", "seeds", "only", "first_seed", "workers", "params", "out"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"--{name.replace('_', '-')} means nothing to `bench train`: leave it out")
+            need("training needs", "torch", "stable_baselines3")
+            self._check_json()
+        from sandbox.bench import train
+
+        with results(self.json) as (out, words):
+            with Progress("train", 1.0, "of all") as progress:
+                measured = train.measure(progress=progress)
+            self._write_json(train.to_json(measured), out)
+            print(train.table(measured), file=words)
+        over = train.ratio(measured)
+        return FAILED if self.require and (over is None or over < train.LIMIT) else DONE
 
     def _check_json(self) -> None:
         if self.json not in (None, STDOUT):

@@ -13,7 +13,8 @@ from sandbox.cli.common import DONE, STOPPED, InputError, check_output, checking
 from sandbox.cli.train import number, read_pairs
 from sandbox.console import Progress
 
-DEFAULT_KINDS = ("walk", "push", "stand", "start-stop", "change", "turn", "slope", "bumps")
+Kind = Literal["walk", "push", "stand", "start-stop", "change", "turn", "slope", "bumps"]
+DEFAULT_KINDS: tuple[Kind, ...] = ("walk", "push", "stand", "start-stop", "change", "turn", "slope", "bumps")
 ClusterOption = Annotated[str | None, option("ADDRESS", "of a scheduler, whose workers do the work (see sandbox cluster)", default=False)]
 
 
@@ -43,7 +44,7 @@ class Tune:
     workers: Annotated[int, option("N", "processes on this machine")] = 2
     cluster: ClusterOption = None
     cases: Annotated[
-        tuple[Literal["walk", "push", "stand", "start-stop", "change", "turn", "slope", "bumps"], ...],
+        tuple[Kind, ...],
         tyro.conf.arg(help="walker: what a candidate has to do"),
     ] = DEFAULT_KINDS
     generations: Annotated[int, option("N", "walker: generations")] = 100
@@ -64,7 +65,7 @@ class Tune:
 
             check_output("--out", self.out, (".toml",))
             check_range("workers", self.workers, (1, 256))
-            check_range("seed", self.seed, (0, 2**31 - 1))
+            check_range("seed", self.seed, (1, 2**31 - 1))  # cma takes 0 for the clock
             check_room(self.out.parent, 20 * 2**20)
             settings = SearchSettings.of(
                 self.objective, Parameters.load(self.start), self.params, _ranges(self.bounds), starts=self.starts,

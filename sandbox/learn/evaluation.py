@@ -53,7 +53,7 @@ def run_episodes(work: Work) -> list[Episode]:
     out = []
     for seed in work.seeds:
         observation, info = env.reset(seed=seed)
-        pushes = getattr(env, "pushes", ())
+        pushes: Sequence[Any] = getattr(env, "pushes", ())
         end = pushes[0].time + AFTER if len(pushes) == 1 else math.inf
         total, fell, truncated = 0.0, False, False
         while not fell and not truncated and info["time"] < end - 1e-9:

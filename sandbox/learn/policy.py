@@ -107,8 +107,7 @@ class Pilot:
             self._plant.observe()
             values = self._gauge.read(self._force / self._every, speed, heading_rate)
             seen = np.clip(values, self._low, self._high).astype(np.float32)
-            # in single precision, as an environment takes it
-            self._mode.begin(self._zero if self._policy is None else self._policy(seen).astype(np.float32).astype(np.float64))
+            self._mode.begin(self._zero if self._policy is None else self._policy(seen))
             self._force[:] = 0.0
         self._tick += 1
 

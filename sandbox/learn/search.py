@@ -12,7 +12,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -221,26 +220,30 @@ class Search:
         import cma
 
         self.settings, self.out = settings, out
-        self.state = out.with_name(out.stem + ".state")
+        self.state = out.with_name(out.stem + ".state.json")
         self.history: list[dict[str, float]] = []
         self.evaluations = self.lost = 0
+        options = {"bounds": [0, 1], "popsize": settings.population, "seed": settings.seed, "verbose": -9, "CMA_diagonal": 30}
+        self._strategy: Any = cma.CMAEvolutionStrategy(np.clip(settings.origin(), 1e-3, 1 - 1e-3), settings.sigma, options)
+        self._sure = settings.origin()
+        self._costs: list[list[float]] = []
         if resume:
-            try:
-                stored = pickle.loads(self.state.read_bytes())  # our own file
-                theirs, strategy = stored["settings"], stored["strategy"]
-            except FileNotFoundError:
-                raise ValueError(f"{self.state} does not exist, so that there is nothing to resume: leave --resume out") from None
-            except (OSError, pickle.UnpicklingError, KeyError, TypeError, EOFError, AttributeError, ImportError):
-                raise ValueError(f"{self.state} is not the state of a search: remove it, and begin anew") from None
-            if theirs != json.dumps(settings.to_json()):
-                raise ValueError(f"{self.state} is of a search with other options: repeat those, or give another --out")
-            self._strategy = strategy
-            self.history, self.evaluations, self.lost = stored["history"], stored["evaluations"], stored["lost"]
-        else:
-            options = {"bounds": [0, 1], "popsize": settings.population, "seed": settings.seed, "verbose": -9, "CMA_diagonal": 30}
-            origin = np.clip(settings.origin(), 1e-3, 1 - 1e-3)
-            self._strategy = cma.CMAEvolutionStrategy(origin, settings.sigma, options)
-        self._sure = settings.origin() if not self.history else list(self._strategy.result.xfavorite)
+            # The strategy is led through the same generations again, which takes no walking: it is then what it was.
+            for costs in self._stored():
+                self._tell(self._ask(), costs)
+
+    def _stored(self) -> list[list[float]]:
+        """Costs of the candidates, by generation, that the state holds."""
+        try:
+            stored = json.loads(self.state.read_text(encoding="utf-8"))
+            theirs, costs, self.lost = stored["settings"], stored["costs"], int(stored["lost"])
+        except FileNotFoundError:
+            raise ValueError(f"{self.state} does not exist, so that there is nothing to resume: leave --resume out") from None
+        except (OSError, ValueError, KeyError, TypeError):
+            raise ValueError(f"{self.state} is not the state of a search: remove it, and begin anew") from None
+        if theirs != self.settings.to_json():
+            raise ValueError(f"{self.state} is of a search with other options: repeat those, or give another --out")
+        return list(costs)
 
     def run(self, budget: int, pool: Pool, progress: Callable[[int, str], None] | None = None, command: str = "") -> Parameters:
         """Search until ``budget`` candidates have been walked, and return the best estimate.
@@ -267,24 +270,31 @@ class Search:
         lost = f", {self.lost} lost" if self.lost else ""
         return f"generation {len(self.history)}, best {last['best']:.4f}, median {last['median']:.4f}, spread {last['spread']:.4f}{lost}"
 
+    def _ask(self) -> list[Any]:
+        """Candidates of the next generation."""
+        # cma draws from numpy's global state, which others use too
+        np.random.seed(int(np.random.default_rng([self.settings.seed, len(self.history), 1]).integers(2**31)))  # noqa: NPY002
+        return list(self._strategy.ask())
+
+    def _tell(self, candidates: list[Any], costs: list[float]) -> None:
+        self._strategy.tell(candidates, costs)
+        self.evaluations += len(candidates)
+        self._sure = [float(value) for value in self._strategy.result.xfavorite]
+        self._costs.append(costs)
+        self.history.append({"best": min(costs), "median": float(np.median(costs)), "spread": float(self._strategy.sigma)})
+
     def _generation(self, pool: Pool, command: str) -> None:
-        s, strategy = self.settings, self._strategy
-        generation = len(self.history)
-        np.random.seed(int(np.random.default_rng([s.seed, generation, 1]).integers(2**31)))  # noqa: NPY002  # cma draws from it; seeded by generation, a resumed search draws what it would have drawn
-        candidates = strategy.ask()
-        seeds = s.seeds(generation)
-        results = pool.attempt(score_all, [Work(s.values(x), s.objective, seeds) for x in candidates])
+        s = self.settings
+        seeds = s.seeds(len(self.history))
+        candidates = self._ask()
         costs = []
-        for result in results:
+        for result in pool.attempt(score_all, [Work(s.values(x), s.objective, seeds) for x in candidates]):
             if isinstance(result, Lost):
                 self.lost += 1
                 costs.append(2 * FALL_COST)
             else:
                 costs.append(float(np.mean([start.cost for start in result])))
-        strategy.tell(candidates, costs)
-        self.evaluations += len(candidates)
-        self._sure = [float(v) for v in strategy.result.xfavorite]
-        self.history.append({"best": min(costs), "median": float(np.median(costs)), "spread": float(strategy.sigma)})
+        self._tell(candidates, costs)
         self._write(command)
 
     def _write(self, command: str) -> None:
@@ -298,12 +308,8 @@ class Search:
             "median_cost": self.history[-1]["median"],
         }
         write_parameters(self.out, Parameters().replace(dict(s.values(self._sure))), about)
-        stored = {
-            "settings": json.dumps(s.to_json()), "strategy": self._strategy, "history": self.history,
-            "evaluations": self.evaluations, "lost": self.lost,
-        }  # fmt: skip
         with written_whole(self.state) as temporary:
-            temporary.write_bytes(pickle.dumps(stored))
+            temporary.write_text(json.dumps({"settings": s.to_json(), "costs": self._costs, "lost": self.lost}), encoding="utf-8")
 
     def held_out(self, pool: Pool, starts: int = HELD_OUT_STARTS) -> HeldOut:
         """Start and best estimate on starts that the search never saw."""

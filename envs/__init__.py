@@ -1,4 +1,4 @@
-"""Gymnasium environments around the walker: ``Sandbox/Walk-v0`` and ``Sandbox/Stand-v0``.
+"""Gymnasium environments around the walker: ``Sandbox/Walk-v0``, ``Stand-v0``, ``PushRecovery-v0``, ``StartStop-v0``, ``Uneven-v0``.
 
     import gymnasium
 

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,9 @@ import pytest
 pytest.importorskip("distributed")
 
 from sandbox import cli
+from sandbox.controllers.parameters import Parameters
 from sandbox.learn.pool import Cluster, Lost
+from sandbox.learn.search import Score, Search, SearchSettings, Work
 
 TASKS = 200
 
@@ -34,6 +37,40 @@ def evaluation(number: int) -> tuple[int, float, int]:
     """A deterministic piece of work that takes a while."""
     time.sleep(0.02)
     return number, float(np.random.default_rng(number).normal()), os.getpid()
+
+
+class Bowl(Cluster):
+    """Evaluates a cost that needs no physics, on the workers."""
+
+    def attempt(self, function: Any, tasks: Any) -> Any:
+        return super().attempt(slow_bowl, tasks)
+
+
+def slow_bowl(work: Work) -> list[Score]:
+    """A deterministic cost of a candidate, which takes a while."""
+    time.sleep(0.02)
+    values = dict(work.values)
+    cost = (values["com_height"] - 0.97) ** 2 + (values["push_off"] - 0.3) ** 2
+    return [Score(cost, True, cost)]
+
+
+def test_a_search_of_200_evaluations_comes_to_the_same_optimum(local: Any, tmp_path: Path) -> None:
+    settings = SearchSettings.of("efficiency", Parameters.load(), ("com_height", "push_off"), population=10)
+    found = []
+    for name, kill in (("a", False), ("b", True)):
+        pool = Bowl(local.scheduler_address)
+        if kill:
+            victim = next(iter(local.workers.values())).pid
+            threading.Timer(0.7, os.kill, (victim, signal.SIGKILL)).start()
+        try:
+            search = Search(settings, tmp_path / f"{name}.toml")
+            found.append(search.run(200, pool))
+        finally:
+            pool.close()
+        assert search.evaluations == 200
+        assert search.lost == 0
+    assert found[0] == found[1]
+    assert found[0].push_off == pytest.approx(0.3, abs=0.01)
 
 
 def fails_at_three(number: int) -> int:

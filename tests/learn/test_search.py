@@ -130,7 +130,7 @@ def test_other_objectives(objective: str) -> None:
     ("arguments", "words"),
     [
         ("--params controller.com_heigt", ["did you mean 'com_height'"]),
-        ("--params com_height --bounds com_height=0.99:1.0", ["leave out the start"]),
+        ("--params com_height --bounds com_height=0.1:0.2", ["leave out the start"]),
         ("--params com_height --bounds com_height=1.0:0.9", ["upside down"]),
         ("--params com_height --bounds push_off=0:1", ["not searched"]),
         ("--params com_height --bounds com_height", ["--bounds com_height=0.95:1.0"]),

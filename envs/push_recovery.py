@@ -11,7 +11,7 @@ from sandbox.envs.walk import WalkEnv
 from sandbox.scenes.scene import IMPULSE_RANGE, PUSH_DURATION, Push
 
 # Pushes of 0.2 s at the chest of which the shipped walker survives 40 to 60 % at 1.0 m/s, whatever their direction and time.
-PUSH_BAND: Final = (150.0, 240.0)  # [N]
+PUSH_BAND: Final = (180.0, 280.0)  # [N]
 LEAD: Final = (3.6, 4.8)  # [s] up to speed, and then any phase of the stride
 FIRST_PUSH: Final = (0.2, 1.0)  # [s]
 NEXT_PUSH: Final = (2.5, 4.0)  # [s]

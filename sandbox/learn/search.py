@@ -31,7 +31,7 @@ from sandbox.scenes.scene import PUSH_DURATION, Options, Push, build
 PREFIX: Final = "controller."  # that a name may carry
 SECONDS: Final = 8.0  # of a start
 EFFICIENT_SPEED, GAIT_SPEED, ROBUST_SPEED = 1.2, 1.2, 1.0  # [m/s]
-ROBUST_FORCE: Final = (150.0, 240.0)  # [N], of pushes that the shipped walker survives half of the time
+ROBUST_FORCE: Final = (180.0, 280.0)  # [N], of pushes that the shipped walker survives half of the time
 FALL_COST: Final = 10.0  # of a fall at the very end; twice that at once
 SPEED_SLACK: Final = 0.03  # relative error of mean speed that costs nothing
 SPEED_COST: Final = 10.0  # per relative error beyond it

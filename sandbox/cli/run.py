@@ -159,12 +159,12 @@ class Run:
         """The policy of ``--policy``. Raises ValueError where it does not fit this walker."""
         if self.plant != "bullet":
             raise ValueError(f"a policy drives the physical body, and the {self.plant} plant is none: leave --plant out")
+        load_engine()
         from sandbox.learn.policy import Policy
         from sandbox.learn.tasks import check_signature, signature_of
 
         assert self.policy is not None
         policy = Policy.load(self.policy)
-        load_engine()
         theirs = policy.header["signature"]
         check_signature(str(self.policy), theirs, signature_of(anatomy, parameters, theirs["action"], theirs["policy_rate_hz"]))
         return policy

@@ -93,6 +93,7 @@ class Train:
         """Train, and return the exit code."""
         with checking():
             need("training needs", "torch", "stable_baselines3", "tensorboard")
+            load_engine()
             from sandbox.config import check_range
             from sandbox.learn.training import STEPS_RANGE, Training, quiet
 
@@ -101,7 +102,6 @@ class Train:
                 raise ValueError(f"--out {self.out} is not a folder: give the name of one")
             check_folder("--out", self.out)
             quiet()
-            load_engine()
             training = Training(self.out, None if self.resume else self._settings())
             if training.steps >= self.steps:
                 raise ValueError(f"{self.out} has made {training.steps} steps already: ask for more than that with --steps")
@@ -154,6 +154,7 @@ class Evaluate:
     def execute(self) -> int:
         """Evaluate, and return the exit code."""
         with checking():
+            load_engine()
             from sandbox.config import check_range
             from sandbox.learn.evaluation import evaluate, table
             from sandbox.learn.policy import Policy
@@ -167,7 +168,6 @@ class Evaluate:
             check_range("workers", self.workers, (1, 256))
             if self.json not in (None, STDOUT):
                 check_output("--json", Path(str(self.json)))
-            load_engine()
             loaded = []
             for folder in self.runs:
                 policy = Policy.load(folder)

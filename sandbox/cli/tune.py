@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from sandbox.cli.common import DONE, STOPPED, InputError, check_output, checking, need, option
+from sandbox.cli.common import DONE, STOPPED, InputError, check_output, checking, load_engine, need, option
 from sandbox.cli.train import number, read_pairs
 from sandbox.console import Progress
 
@@ -57,6 +57,7 @@ class Tune:
     def _objective(self) -> int:
         with checking():
             need("tuning needs", "cma")
+            load_engine()
             from sandbox.config import check_range
             from sandbox.controllers.parameters import Parameters
             from sandbox.learn.pool import connect

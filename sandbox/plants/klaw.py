@@ -45,6 +45,7 @@ FIRST: Final = 0.75  # [m/s] of the first step, at most
 STOP_TIME: Final = 1.1  # of a step's duration: the last one, which closes the feet
 STANDING_DROP: Final = 0.012  # [m] of mid-hip below straight legs, standing
 LEAST_KNEE: Final = 0.07  # [rad] that a standing leg keeps
+ROUNDED: Final = 1e-3  # by which the reference body's legs are not quite those of the default body: its limits are meant to be round
 SAME: Final = 5e-5  # [m, m/s, rad, rad/s] within which a step repeats the one before it
 LEAVING_KNEE: Final = 0.28  # [rad] that the leg has at toe-off
 STRAIGHTEN: Final = 0.6  # of the swing, in which the toes become straight
@@ -217,7 +218,8 @@ class KlawWalker:
 
     def clamp(self, speed: float) -> float:
         """The speed [m/s] that is walked for a command: 0, or within the range of this body."""
-        return 0.0 if speed < 1e-9 else min(max(speed, SLOWEST * self.pace), FASTEST * self.pace)
+        low, high = (1 - ROUNDED) * SLOWEST * self.pace, (1 + ROUNDED) * FASTEST * self.pace
+        return 0.0 if speed < 1e-9 else min(max(speed, low), high)
 
     def gait(self, speed: float) -> Gait:
         """The periodic gait of a speed [m/s]."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import time
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from sandbox.console import markdown, results_only, silenced
+from sandbox.learn.training import PPOSettings
 
-ENVIRONMENTS: Final = 8  # in one process
-ROLLOUT: Final = 256  # control steps of each between two updates
-BATCH, EPOCHS = 256, 10  # of an update
+SETTINGS: Final = PPOSettings()  # those of `sandbox train`: eight environments in one process
 LIMIT: Final = 0.6  # of the peer's throughput, at least
 AIM: Final = 1.0
 PEER: Final = "HumanoidBulletEnv-v0"
@@ -72,6 +72,7 @@ class _Run:
         from stable_baselines3.common.vec_env import DummyVecEnv
 
         torch.set_num_threads(1)
+        p = SETTINGS
         self.name, self.rate = name, rate
         self.simulated = self.inside = self.rollout = self.policy = self.update = 0.0
         run = self
@@ -96,18 +97,22 @@ class _Run:
 
         self.began = self.ended = 0.0
         with silenced():
-            self._env = Timed([make] * ENVIRONMENTS)
-        self._model = PPO("MlpPolicy", self._env, n_steps=ROLLOUT, batch_size=BATCH, n_epochs=EPOCHS, seed=0, device="cpu")
+            self._env = Timed([make] * p.environments)
+        self._model = PPO(
+            "MlpPolicy", self._env, n_steps=p.rollout, batch_size=p.batch, n_epochs=p.epochs, learning_rate=p.learning_rate,
+            gamma=p.discount, seed=0, device="cpu",
+            policy_kwargs={"log_std_init": math.log(p.deviation), "net_arch": [p.hidden, p.hidden]},
+        )  # fmt: skip
         self._watch = Watch()
 
     def turn(self, counted: bool) -> None:
         """One rollout with its update."""
         self.inside = 0.0
         with silenced():
-            self._model.learn(ROLLOUT * ENVIRONMENTS, callback=self._watch, reset_num_timesteps=False)
+            self._model.learn(SETTINGS.rollout * SETTINGS.environments, callback=self._watch, reset_num_timesteps=False)
         now = time.process_time()
         if counted:
-            self.simulated += ROLLOUT * ENVIRONMENTS / self.rate
+            self.simulated += SETTINGS.rollout * SETTINGS.environments / self.rate
             self.rollout += self.inside
             self.update += now - self.ended
             self.policy += self.ended - self.began - self.inside

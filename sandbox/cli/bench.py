@@ -20,6 +20,7 @@ from sandbox.cli.common import (
     check_output,
     checking,
     json_text,
+    load_engine,
     need,
     option,
     read_parameters,
@@ -189,6 +190,7 @@ class Bench:
                     raise ValueError(f"--{name.replace('_', '-')} means nothing to `bench train`: leave it out")
             need("training needs", "torch", "stable_baselines3")
             self._check_json()
+        load_engine()
         from sandbox.bench import train
 
         with results(self.json) as (out, words):

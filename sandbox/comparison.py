@@ -23,7 +23,7 @@ from sandbox.measure.flow import FLOW_FIELDS, Pop, flow
 from sandbox.measure.forces import FORCE_CUTOFF
 from sandbox.measure.gait import WALKING_SPEED
 from sandbox.measure.norms import PEOPLE_FORCE, PEOPLE_PUSH_OFF
-from sandbox.measure.people import MINIMAL_DIFFERENCE, Scores, acknowledgement, people_scalar, scores
+from sandbox.measure.people import MINIMAL_DIFFERENCE, Scores, acknowledgement, froude_text, people_scalar, scores
 from sandbox.measure.signals import lowpass
 from sandbox.measure.steps import stance_slips
 from sandbox.measure.turns import Turn, turns
@@ -280,17 +280,21 @@ class Comparison:
         """The table as a person reads it."""
         body = self.walks[0].recording.header["body"]
         about = f"{self.speed:g} m/s for {self.seconds:g} s, seed {self.seed}; {body['mass_kg']:g} kg, {body['height_m']:g} m"
+        about += "; ± SD over straight strides"
         cells = [
             (
                 NAMES[row.key],
                 row.unit,
-                *[value_text(row.values[walk.name], row.unit) for walk in self.walks],
+                *[_with_sd(value_text(row.values[walk.name], row.unit), row.key, row.unit, walk) for walk in self.walks],
                 _people_text(row.people, row.unit),
             )
             for row in self.rows
         ]
         head = ("", "unit", *[walk.name for walk in self.walks], "people")
-        lines = [about, "", table(cells, head, left=2), ""]
+        told = (
+            f"people: cadence and step length at {self.speed:g} m/s, stance by foot height, step width and toe clearance of CMU's people "
+        )
+        lines = [about, "", table(cells, head, left=2), told + froude_text(self.froude), ""]
         lines += [f"- {line}" for line in self.verdict()]
         for walk in self.walks:
             fall = walk.recording.header["fall"]
@@ -509,6 +513,25 @@ def people_figures(recording: Recording, speed: float) -> dict[str, float | Rang
         if found is not None:
             out[key] = scale * found.mean
     return out
+
+
+# Figures of which every stride has one, by what they are called of a stride.
+OF_STRIDES = {
+    "speed_mean_mps": "speed_mps",
+    "step_length_m": "step_m",
+    **{key: key for key in ("cadence_spm", "stride_leg", "froude", "step_width_m", "stance_fraction", "double_support_fraction")},
+    "toe_clearance_m": "toe_clearance_m",
+    "stance_height_fraction": "stance_fraction",
+}
+
+
+def _with_sd(text: str, key: str, unit: str, walk: Walk) -> str:
+    """A figure with its SD over the straight strides, where every stride has one."""
+    analysis = walk.analysis.by_height if key == "stance_height_fraction" else walk.analysis
+    if text == MISSING or key not in OF_STRIDES or analysis is None:
+        return text
+    sd = analysis.sd(OF_STRIDES[key])
+    return f"{text} ± {value_text(sd, unit)}" if math.isfinite(sd) else text
 
 
 def _people_text(people: float | Range | None, unit: str) -> str:

@@ -55,6 +55,14 @@ def refused(arguments: Sequence[str], capfd: pytest.CaptureFixture[str], place: 
         ("run walk --sped 1", ["--sped", "did you mean --speed?"]),
         ("run walk --speed", ["--speed"]),
         ("run walk --speed fast", ["--speed", "'fast'"]),
+        ("run walk --speed abc", ["--speed 'abc' is no number: give one"]),
+        ("compare --speed abc", ["--speed 'abc' is no number: give one"]),
+        ("run walk --seed 1.6", ["--seed '1.6' is no whole number: give one"]),
+        ("bench walk --seeds x", ["--seeds 'x' is no whole number: give one"]),
+        ("tune --out t.toml --generations x", ["--generations 'x' is no whole number: give one"]),
+        ("run walk --seconds", ["--seconds needs a value"]),
+        ("measure a.npz --unit foot", ["--unit 'foot' is not one of", "mm", "cmu"]),
+        ("compare --seconds 0.1", ["seconds 0.1 s", "4..3600 s"]),
         ("run walk --speed 9", ["speed 9 m/s", "0..2 m/s"]),
         ("run walk --speed -1", ["speed -1 m/s", "0..2 m/s"]),
         ("run walk --speed nan", ["speed nan m/s", "0..2 m/s"]),
@@ -93,8 +101,12 @@ def refused(arguments: Sequence[str], capfd: pytest.CaptureFixture[str], place: 
         ("run walk --record .", ["--record .", "folder"]),
         (f"run walk --record {'x' * 300}.npz", ["--record", "too long"]),
         ("run walk --video walk.avi", ["--video walk.avi", ".mp4 or .gif"]),
+        ("run walk --record walk.txt", ["--record walk.txt", ".npz"]),
+        ("view walk --record walk.txt", ["--record walk.txt", ".npz"]),
+        ("run push --seconds 6", ["pushes at 6.", "--seconds 6", "at least 7, better 13"]),
+        ("run crowd-push --seconds 1", ["'crowd-push'", "--seconds 1", "at least"]),
         ("run walk --picture walk.jpg", ["--picture walk.jpg", ".png"]),
-        ("run walk --json a --record ./a", ["--record", "--json", "two names"]),
+        ("run walk --json a.npz --record ./a.npz", ["--record", "--json", "two names"]),
         ("report absent.npz", ["absent.npz", "No such file"]),
         ("bench sped", ["'sped'", "speed"]),
         ("bench --seconds nan", ["seconds nan s", "1..3600"]),
@@ -113,6 +125,8 @@ def refused(arguments: Sequence[str], capfd: pytest.CaptureFixture[str], place: 
 def test_bad_input(arguments: str, said: Sequence[str], capfd: pytest.CaptureFixture[str], elsewhere: Path) -> None:
     err = refused(arguments.split(), capfd, elsewhere)
     assert err.startswith("sandbox: ")
+    for jargon in ("instantiated", "NoneType", "None", "literal", "convert", "<class"):
+        assert jargon not in err
     assert [part for part in said if part not in err] == []
 
 
@@ -283,6 +297,26 @@ def test_ctrl_c_keeps_the_recording(elsewhere: Path) -> None:
     assert recording.header["interrupted"] is True
     assert 0 < recording.duration == json.loads(Path("s.json").read_text())["survived_s"]
     assert sorted(path.name for path in elsewhere.iterdir()) == ["s.json", "s.npz"]
+
+
+@pytest.mark.parametrize("module", ["bullet", "render", "engine"])
+def test_the_engine_says_nothing_when_it_is_imported(module: str) -> None:
+    """Also where a library's user imports it: PyBullet prints when it was built."""
+    done = subprocess.run([sys.executable, "-c", f"import sandbox.plants.{module}"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_names_are_listed_in_plain_text(capsys: pytest.CaptureFixture[str]) -> None:
+    for what in ("all", "cells", "parameters"):
+        assert cli.main(["list", what]) == 0
+        assert "``" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["run", "view", "measure", "compare", "tune", "bench"])
+def test_help_offers_no_none(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main([command, "--help"])
+    assert not re.findall(r"\{[^}]*\bNone\b[^}]*\}", capsys.readouterr().out)
 
 
 def test_start_is_short() -> None:

@@ -77,6 +77,29 @@ def test_one_bad_file_does_not_stop_the_others(walk: Path, tmp_path: Path, capfd
     assert [path.name for path in (tmp_path / "o").iterdir()] == ["walk"]
 
 
+def test_several_files_are_taken_together(walker: ModuleType, walk: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Every stride counts the same, however many there are in a file."""
+    walker.Walker(seconds=30).record().save(tmp_path / "long.npz")
+    files = [str(walk), str(tmp_path / "long.npz")]
+    assert cli.main(["measure", *files, "--json", str(tmp_path / "m.json")]) == 0
+    out = capfd.readouterr().out
+    data = json.loads((tmp_path / "m.json").read_text())
+    counts = [data["files"][file]["gait"]["strides"] for file in files]
+    assert f"together: {sum(counts)} straight strides of 2 files; events by contact" in out
+    means = [data["files"][file]["gait"]["mean"]["cadence_spm"] for file in files]
+    assert data["pooled"]["strides"] == sum(counts)
+    assert data["pooled"]["mean"]["cadence_spm"] == pytest.approx(np.average(means, weights=counts))
+    assert cli.main(["measure", files[0], "--json", "-"]) == 0
+    assert json.loads(capfd.readouterr().out)["pooled"] is None
+
+
+@pytest.mark.shared
+@needs_data
+def test_files_by_different_detectors_are_not_taken_together(walk: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["measure", str(walk), str(SHARED / "cmu/16/16_15.amc")]) == 0
+    assert "not taken together: events by contact and height cannot be pooled: use one detector" in capfd.readouterr().out
+
+
 def test_bad_input(walk: Path, walker: ModuleType, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert "no such file" in refused(["measure", str(tmp_path / "none.npz")], capfd)
     assert "a.fbx: no such file" in refused(["measure", str(tmp_path / "a.fbx")], capfd)

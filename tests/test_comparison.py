@@ -11,6 +11,7 @@ import pytest
 from sandbox.comparison import FIGURES, JOINTS, PAIRS, Comparison, Walk, chosen_pairs, compare, figures, people_figures, torques
 from sandbox.measure import cycle_curves, klaw_cadence, summary, wbds_cadence
 from sandbox.measure.dynamics import PEAKS, peak
+from sandbox.measure.people import froude_range
 from sandbox.recording import Recording
 
 SPEED, SECONDS, SEED = 0.8, 9.0, 2
@@ -179,6 +180,10 @@ def test_the_text_tells_what_physics_changes(comparison: Comparison) -> None:
     assert PLANNED in head
     assert PHYSICAL in head
     assert sum(line.startswith(("speed", "cadence", "hip torque", "foot slip")) for line in lines) == 5
+    for walk in (comparison.walk("kinematic", "kinematic"), comparison.walk("kinematic", "bullet")):
+        cadence = next(line for line in lines if line.startswith("cadence"))
+        assert f"{figures(walk)['cadence_spm']:.1f} ± {walk.analysis.sd('cadence_spm'):.1f}" in cadence
+    assert f"CMU's people at Froude {froude_range()[0]:.3f}, nearest to {comparison.froude:.3f}" in text
     verdict = comparison.verdict()
     assert "as planned" in verdict[0] or "falls after" in verdict[0]
     assert f"- {verdict[0]}" in text

@@ -150,14 +150,15 @@ def test_moved_checkout_is_made_anew(checkout: Path) -> None:
 
 
 @pytest.mark.slow
-def test_real_pip_without_a_network(checkout: Path) -> None:
+@pytest.mark.parametrize("retries", ["0", "1"])
+def test_real_pip_without_a_network(checkout: Path, retries: str) -> None:
     """A closed port of this machine stands for the network that is not there."""
     (checkout / "README.md").touch()
     shutil.copy(ROOT / "pyproject.toml", checkout)
     environment = {
         "PIP_CONFIG_FILE": os.devnull,
         "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
-        "PIP_RETRIES": "1",
+        "PIP_RETRIES": retries,
         "PYTHON": sys.executable,
     }
     status, said = setup(checkout, **environment)

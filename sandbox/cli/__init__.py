@@ -104,7 +104,7 @@ def _one_line(box: str, command: str | None) -> str:
     """The message in tyro's box: its first part, and the option that it thinks was meant."""
     lines = [re.sub(r"[\u2500-\u257f]+", "\0" if "\u2500" * 8 in line else "", line).strip() for line in box.splitlines()[1:]]
     parts = " ".join(lines).split("\0")
-    text = " ".join(parts[0].split()) or "cannot be understood"
+    text = _in_words(" ".join(parts[0].split())) or "cannot be understood"
     for part in parts[1:]:
         guess = re.search(r"(?:meant|similar to \S+):\s+(--\S+)", part)
         if guess:
@@ -139,6 +139,21 @@ def interruptible() -> Iterator[None]:
         sys.unraisablehook = report
         for timer in timers:
             timer.cancel()
+
+
+def _in_words(text: str) -> str:
+    """What tyro says of a value, without the names of Python's types."""
+    wrong = re.search(r"rror parsing (\S+): ", text)
+    value = re.search(r"(?:instantiated from \[|converts? string to float: |base 10: )(['\"].*?['\"])", text)
+    if wrong and value and re.search(r"float|FLOAT|int\b|INT\b", text):
+        kind = "number" if re.search(r"float|FLOAT", text) else "whole number"
+        return f"{wrong[1]} {value[1]} is no {kind}: give one"
+    choice = re.search(r"nvalid choice ('.*?') for argument '(.*?)'\. Expected one of \((.*?)\)", text)
+    if choice:
+        known = [name.strip(" '") for name in choice[3].split(",") if name.strip(" '") not in ("", "None")]
+        return f"{choice[2]} {choice[1]} is not one of {', '.join(known)}"
+    missing = re.search(r"issing value for argument '(.*?)'", text)
+    return f"{missing[1]} needs a value" if missing else text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

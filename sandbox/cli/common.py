@@ -55,7 +55,14 @@ NEEDS = {
 }
 
 
-ENDINGS = {"picture": (".png",), "replay": (".html", ".htm"), "video": (".mp4", ".gif"), "html": (".html", ".htm"), "sheet": (".png",)}
+ENDINGS = {
+    "record": (".npz",),
+    "picture": (".png",),
+    "replay": (".html", ".htm"),
+    "video": (".mp4", ".gif"),
+    "html": (".html", ".htm"),
+    "sheet": (".png",),
+}
 
 
 class InputError(Exception):
@@ -146,8 +153,6 @@ def read_parameters(path: Path | None, changes: Sequence[str]) -> tuple[Paramete
 
 def check_output(option: str, path: Path, endings: Sequence[str] = ()) -> None:
     """Raise ValueError unless a file can be written at ``path``, in a folder that exists or can be made. Makes nothing."""
-    if endings and path.suffix.lower() not in endings:
-        raise ValueError(f"{option} {path} does not end in {' or '.join(endings)}: give such a name")
     try:
         if path.is_dir():
             raise ValueError(f"{option} {path} is a folder: give the name of a file")
@@ -155,6 +160,8 @@ def check_output(option: str, path: Path, endings: Sequence[str] = ()) -> None:
             raise ValueError(f"{option} {path} is not an ordinary file: give another name")
         if path.exists() and not os.access(path, os.W_OK):
             raise ValueError(f"{option} {path} is write-protected: give another name")
+        if endings and path.suffix.lower() not in endings:
+            raise ValueError(f"{option} {path} does not end in {' or '.join(endings)}: give such a name")
         check_folder(option, path.parent)
         # A name that is too long for the file system is refused here.
         path.with_name(f".{path.name}.{os.getpid()}.part").stat()

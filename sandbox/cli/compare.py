@@ -30,6 +30,8 @@ from sandbox.cli.common import (
 )
 from sandbox.console import Progress
 
+SHORTEST = 4.0  # [s]: one of standing, and then some strides
+
 
 @dataclass(frozen=True)
 class Compare:
@@ -55,9 +57,11 @@ class Compare:
         with checking():
             from sandbox.bodies.anatomy import Anatomy
             from sandbox.comparison import chosen_pairs
-            from sandbox.scenes.scene import Options, build
+            from sandbox.config import check_range
+            from sandbox.scenes.scene import SECONDS_RANGE, Options, build
             from sandbox.simulation import check_stance
 
+            check_range("seconds", self.seconds, (SHORTEST, SECONDS_RANGE[1]), "s")
             pairs, _ = chosen_pairs(self.stance, self.plant)
             anatomy = Anatomy(self.mass, self.height, self.sex)
             scene = build("walk", Options(self.speed, seconds=self.seconds, seed=self.seed))

@@ -91,4 +91,4 @@ def _first_line(module: str) -> str:
     if spec is None or spec.origin is None:
         return ""
     text = ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))) or ""
-    return text.partition("\n")[0]
+    return text.partition("\n")[0].replace("``", "")

@@ -54,7 +54,11 @@ class Measure:
     skeleton: Annotated[Path | None, option("FILE.asf", "of an AMC, where it is not beside it", default=False)] = None
     unit: Annotated[
         Literal["m", "cm", "mm", "in", "cmu"] | None,
-        tyro.conf.arg(help="of lengths, instead of the file's own; of an AMC its skeleton's; cmu: inches over 0.45"),
+        tyro.conf.arg(
+            metavar="{m,cm,mm,in,cmu}",
+            help="of lengths, instead of the file's own; of an AMC its skeleton's; cmu: inches over 0.45 (default: the file's)",
+            help_behavior_hint="",
+        ),
     ] = None
     belt_speed: Annotated[float | None, option("M/S", "speed of the treadmill's belt", default=False)] = None
     json: JsonOption = None
@@ -78,10 +82,12 @@ class Measure:
                 names = ["_".join(path.with_suffix("").parts[-2:]) for path in self.files]
         found: dict[str, Any] = {}
         failed: dict[str, str] = {}
+        analyses: list[Analysis] = []
         with results(self.json) as (out, words), Progress("measure", len(self.files), "files") as progress:
             for k, (path, name) in enumerate(zip(self.files, names, strict=True)):
                 try:
-                    found[str(path)] = self._one(path, name, words)
+                    analysis, found[str(path)] = self._one(path, name, words)
+                    analyses.append(analysis)
                 except ValueError as error:
                     if len(self.files) == 1:
                         raise InputError(str(error)) from error
@@ -89,20 +95,21 @@ class Measure:
                     print(f"sandbox: {failed[str(path)]}", file=sys.stderr)
                 if len(self.files) > 1:
                     progress(k + 1)
+            together = _together(analyses, words) if len(analyses) > 1 else None
             if failed:
                 print(f"{len(failed)} of {len(self.files)} files could not be measured: {', '.join(failed)}", file=words)
             if found:
                 from sandbox.measure.people import acknowledgement
 
                 print(acknowledgement(), file=words)
-            text = json_text({"files": found, "failed": failed})
+            text = json_text({"files": found, "failed": failed, "pooled": together})
             if self.json == STDOUT:
                 out.write(text)
             for output in outputs:
                 write_text(output.path, text)
         return FAILED if failed else DONE
 
-    def _one(self, path: Path, name: str, words: Any) -> dict[str, Any]:
+    def _one(self, path: Path, name: str, words: Any) -> tuple[Analysis, dict[str, Any]]:
         """Measure one file, say what was found, and write its files. Raises ValueError for what cannot be measured."""
         from sandbox.comparison import scores_dict
         from sandbox.measure.analysis import Analysis
@@ -142,7 +149,7 @@ class Measure:
             folder = self.out if len(self.files) == 1 else self.out / name
             self._write(folder, path, analysis, result, against, found, dynamics)
             print(f"written: {folder}", file=words)
-        return result
+        return analysis, result
 
     def _write(
         self,
@@ -174,6 +181,20 @@ class Measure:
         at = froude if math.isfinite(froude) else DEFAULT_FROUDE
         about = f"{len(analysis.straight)} straight strides by {analysis.detector}."
         save_page(folder / "report.html", f"Gait of {path.name}", [subject], at, about=about, verdict=_verdict(analysis, against))
+
+
+def _together(analyses: list[Analysis], words: Any) -> dict[str, Any] | None:
+    """Figures over the strides of all files, which are printed; None where they cannot be taken together, which is said."""
+    from sandbox.measure.analysis import pooled_figures
+    from sandbox.report.table import pooled_table
+
+    try:
+        figures = pooled_figures(analyses)
+    except ValueError as error:
+        print(f"not taken together: {error}", file=words)
+        return None
+    print(f"\n{pooled_table(figures)}\n", file=words)
+    return figures
 
 
 def _verdict(analysis: Analysis, against: Scores | None) -> list[str]:

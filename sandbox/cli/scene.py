@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,8 @@ from sandbox.cli.common import DONE, check_output, checking, option, write_text
 if TYPE_CHECKING:
     from sandbox.bodies.anatomy import Anatomy
     from sandbox.scenes.scene import Scene
+
+RECOVERY = 6  # [s] after a push, in which it shows whether it was survived
 
 # Options that a scene takes where it declares them; --bump-height is a scene's `height`, since --height is the body's.
 SCENE_OPTIONS = ("speed", "heading_rate", "angle", "bump_height", "impulse", "direction")
@@ -31,7 +35,7 @@ SceneSeedOption = Annotated[
 SceneMassOption = Annotated[float | None, option("KG", "mass of the body, 30-200 (default: 70, or the scene's)", default=False)]
 SceneSexOption = Annotated[
     Literal["mean", "female", "male"] | None,
-    tyro.conf.arg(help="whose mass distribution (default: mean, or the scene's)", help_behavior_hint=""),
+    tyro.conf.arg(metavar="{mean,female,male}", help="whose mass distribution (default: mean, or the scene's)", help_behavior_hint=""),
 ]
 FrictionOption = Annotated[
     float | None, option("MU", "of the ground, 0.1-2 (default: the scene's, mostly 0.6-1.0 by the seed)", default=False)
@@ -81,12 +85,27 @@ def read_scene(
     if "bump_height" in asked:
         check_range("bump height", asked["bump_height"], BUMP_RANGE, "m")
     scene = build(name, Options(seconds=seconds, seed=seed, friction=friction, **{_field(key): value for key, value in asked.items()}))
+    if seconds is not None:
+        _check_pushes(scene, name)
     if plant != "bullet" and scene.terrain.boxes:
         raise ValueError(f"scene {name!r} has obstacles, through which the {plant} plant would walk: take --plant bullet, or a plain scene")
     base = scene.anatomy or Anatomy(REFERENCE_MASS, REFERENCE_HEIGHT)
     anatomy = Anatomy(base.mass if mass is None else mass, base.height if height is None else height, sex or base.sex)
     check_start(scene.terrain, anatomy, name)
     return scene, anatomy
+
+
+def _check_pushes(scene: Scene, name: str) -> None:
+    """Raise ValueError for a scene that ends before any of its pushes is over, and say so where some come after the end."""
+    late = [push for push in scene.pushes if push.time + push.duration > scene.seconds]
+    if late and len(late) == len(scene.pushes):
+        ends = min(push.time + push.duration for push in late)
+        raise ValueError(
+            f"scene {name!r} pushes at {ends - late[0].duration:.1f} s, and --seconds {scene.seconds:g} ends it before: "
+            f"give at least {math.ceil(ends)}, better {math.ceil(ends) + RECOVERY:g}"
+        )
+    if late:
+        print(f"sandbox: note: {len(late)} of {len(scene.pushes)} pushes come after --seconds {scene.seconds:g}", file=sys.stderr)
 
 
 def _field(key: str) -> str:

@@ -15,6 +15,7 @@ import tyro
 
 from sandbox.cli.common import (
     DONE,
+    ENDINGS,
     FAILED,
     STOPPED,
     ParamsOption,
@@ -140,7 +141,7 @@ class View:
         scene, anatomy = read(self.seed)
         parameters, name = read_parameters(self.params, self.changes)
         if self.record is not None:
-            check_output("--record", self.record)
+            check_output("--record", self.record, ENDINGS["record"])
             self.record.parent.mkdir(parents=True, exist_ok=True)
         load_engine()
         from sandbox.simulation import check_stance

@@ -358,5 +358,23 @@ def pooled(analyses: list[Analysis]) -> dict[str, Array]:
     return out | {name: np.concatenate([a.curves[name] for a in walked]) for name in walked[0].curves if name in names}
 
 
+def pooled_figures(analyses: list[Analysis]) -> dict[str, Any]:
+    """Detector, files and strides, mean and SD of :data:`STRIDE_FIELDS` over the straight strides of several recordings together.
+
+    Raises:
+        EventError: of different detectors.
+        GaitError: no stride in any.
+    """
+    found = pooled(analyses)
+    values = {key: found[key][np.isfinite(found[key])] for key in STRIDE_FIELDS}
+    return {
+        "detector": analyses[0].detector,
+        "files": sum(bool(a.straight) for a in analyses),
+        "strides": sum(len(a.straight) for a in analyses),
+        "mean": {key: float(v.mean()) if len(v) else None for key, v in values.items()},
+        "sd": {key: float(v.std(ddof=1)) if len(v) > 1 else None for key, v in values.items()},
+    }
+
+
 def _plain(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None

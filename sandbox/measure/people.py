@@ -171,6 +171,13 @@ def people_scalar(key: str, froude: float, detector: Detector = "height") -> Sca
     return None if found is None else Scalar(float(found[0]), float(found[1]))
 
 
+def froude_text(froude: float) -> str:
+    """Where people are taken for a gait at this Froude number: CMU's walked within :func:`froude_range`."""
+    low, high = froude_range()
+    at = min(max(froude, low), high)
+    return f"at Froude {at:.3f}" if at == froude else f"at Froude {at:.3f}, nearest to {froude:.3f}"
+
+
 def reference_of(name: str) -> Reference:
     """Which reference a curve is held against."""
     return "adults" if name in ADULT_CURVES else "cmu"

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pybullet as bullet
 from numpy.typing import NDArray
 
 from sandbox.bodies.anatomy import SIDES, Anatomy
@@ -20,6 +19,7 @@ from sandbox.controllers.observation import Observer
 from sandbox.controllers.planner import GaitPlanner
 from sandbox.conventions import GRAVITY
 from sandbox.plants.base import Array, Fall, Pose, unpredicted
+from sandbox.plants.library import bullet
 from sandbox.scenes.terrain import Terrain
 from sandbox.state import BodyState, ContactEvent, ContactState, SolePart
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import pybullet as bullet
 
 from sandbox.plants.base import Array
 from sandbox.plants.bullet import BulletPlant
+from sandbox.plants.library import bullet
 from sandbox.spatial import matrix_from_quaternion, normalized
 
 

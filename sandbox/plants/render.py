@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pybullet as bullet
 from numpy.typing import NDArray
+
+from sandbox.plants.library import bullet
 
 Array = NDArray[np.float64]
 Picture = NDArray[np.uint8]

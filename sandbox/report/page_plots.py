@@ -31,6 +31,7 @@ STATES = {
     ContactState.FOREFOOT: ("forefoot", "#1b9e57"),
     ContactState.TOE: ("toe", "#7b3fa0"),
 }
+LEGEND_WIDTH, LEGEND_ROW, LEGEND_LINE, LETTER = 900.0, 20.0, 45.0, 6.3  # [pixels] of a legend, its rows, what is drawn, a letter
 SHOWN = 4.0  # [s] of a settled walk that is shown against time
 
 
@@ -60,7 +61,19 @@ def _look(figure: Any, height: int) -> None:
 
 
 def _draw(figure: Any) -> str:
+    _make_room(figure)
     return str(figure.to_html(full_html=False, include_plotlyjs=False, config={"displayModeBar": False, "responsive": True}))
+
+
+def _make_room(figure: Any) -> None:
+    """Move the plots down by the lines that the legend takes, whose entries are all as wide as the longest one."""
+    names = [trace.name for trace in figure.data if trace.showlegend and trace.name]
+    if not names:
+        return
+    abreast = max(1, int(LEGEND_WIDTH // (LETTER * max(map(len, names)) + LEGEND_LINE)))
+    more = LEGEND_ROW * (math.ceil(len(names) / abreast) - 1)
+    height = figure.layout.height + more
+    figure.update_layout(height=height, margin_t=figure.layout.margin.t + more, legend_y=1 - 8 / height)
 
 
 def _single(values: Any) -> NDArray[np.float32]:

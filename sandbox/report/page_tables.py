@@ -15,7 +15,16 @@ from sandbox.measure.curves import CURVES, INVENTORY, inventory
 from sandbox.measure.dynamics import DYNAMICS_CURVES, DYNAMICS_FIELDS, PEAKS
 from sandbox.measure.flow import FLOW_FIELDS
 from sandbox.measure.gait import Field
-from sandbox.measure.people import ADULT_CURVES, GPS_CURVES, MINIMAL_DIFFERENCE, adult_band, children_band, cmu_band, people_scalar
+from sandbox.measure.people import (
+    ADULT_CURVES,
+    GPS_CURVES,
+    MINIMAL_DIFFERENCE,
+    adult_band,
+    children_band,
+    cmu_band,
+    froude_text,
+    people_scalar,
+)
 from sandbox.measure.turns import TURN_FIELDS
 from sandbox.report.subject import Subject
 from sandbox.report.table import value_text
@@ -118,7 +127,7 @@ def figure_table(subjects: Sequence[Subject], froude: float) -> str:
         block = _plain_rows(subjects, fields, pick)
         if block:
             rows += [head, *block]
-    return html_table(["", "unit", *[html.escape(s.name) for s in subjects], "people, mean &plusmn; SD"], rows)
+    return html_table(["", "unit", *[html.escape(s.name) for s in subjects], f"people {froude_text(froude)}, mean &plusmn; SD"], rows)
 
 
 def _by_height(subjects: Sequence[Subject], froude: float) -> list[Sequence[str]]:
@@ -269,5 +278,5 @@ def inventory_table(subjects: Sequence[Subject], froude: float) -> str:
             if any(cell != "-" for cell in cells):
                 rows.append([f"{segment}, {plane}", "deg", *cells, cell(theirs.get(segment, {}).get(plane), None, "deg")])
     return "<p class='note'>Range over the mean cycle about the axes of the body.</p>" + html_table(
-        ["", "unit", *[html.escape(s.name) for s in subjects], "people"], rows
+        ["", "unit", *[html.escape(s.name) for s in subjects], f"people {froude_text(froude)}"], rows
     )

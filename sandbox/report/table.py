@@ -148,6 +148,18 @@ def gait_table(analysis: Analysis, scores: Scores | None, title: str) -> str:
     return "\n".join(lines)
 
 
+def pooled_table(figures: Mapping[str, Any]) -> str:
+    """Several recordings together (of :func:`sandbox.measure.analysis.pooled_figures`), every stride counting the same."""
+    rows = []
+    for key, field in STRIDE_FIELDS.items():
+        if figures["mean"][key] is not None:
+            name = key.removesuffix("_mps").removesuffix("_spm").removesuffix("_leg").removesuffix("_m").removesuffix("_deg")
+            cells = (value_text(figures[which][key], field.unit) for which in ("mean", "sd"))
+            rows.append((name.replace("_", " "), field.unit, *cells))
+    about = f"together: {figures['strides']} straight strides of {figures['files']} files; events by {figures['detector']}"
+    return f"{about}\n{table(rows, ('', 'unit', 'mean', 'SD'), left=2)}"
+
+
 def _by_height(analysis: Analysis, froude: float) -> list[tuple[str, ...]]:
     """Stance and double support as captured people's are told, beside theirs."""
     rows: list[tuple[str, ...]] = []

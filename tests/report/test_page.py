@@ -17,9 +17,10 @@ from sandbox.measure import flow, pops
 from sandbox.measure.analysis import STRIDE_FIELDS, Analysis
 from sandbox.measure.curves import CURVES
 from sandbox.measure.dynamics import Dynamics
-from sandbox.measure.people import scores
+from sandbox.measure.people import froude_range, scores
 from sandbox.measure.turns import turns
 from sandbox.recording import Recording
+from sandbox.report import page_plots
 from sandbox.report.files import curves_csv, save_curves_picture, save_forces_picture, strides_csv
 from sandbox.report.page import Subject, page_html, save_page
 from sandbox.report.table import gait_table, turns_table
@@ -43,6 +44,30 @@ def test_the_page_is_self_contained_and_small(page: str) -> None:
     assert page.index("Content-Security-Policy") < page.index("<script")
     assert not re.findall(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=", page)
     assert page.count("plotly.js v") <= 2  # one bundle
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 6, 12])
+def test_the_legend_has_room_above_the_plots(count: int) -> None:
+    """Whatever the number of gaits: its lines lie over no title."""
+    from plotly.subplots import make_subplots
+
+    figure = make_subplots(rows=2, cols=3, subplot_titles=["a"] * 6)
+    page_plots._look(figure, 500)
+    plots = 500 - figure.layout.margin.t - figure.layout.margin.b
+    for k in range(count):
+        figure.add_scatter(x=[0], y=[0], name=f"telescoping stance, kinematic {k}", showlegend=True, row=1, col=1)
+    page_plots._draw(figure)
+    abreast = max(1, int(900 // (45 + 6.3 * len("telescoping stance, kinematic 11"))))
+    lines = math.ceil(count / abreast)
+    assert figure.layout.margin.t >= 70 + 20 * (lines - 1)
+    assert figure.layout.height - figure.layout.margin.t - figure.layout.margin.b == plots  # the plots keep their size
+    assert (1 - figure.layout.legend.y) * figure.layout.height == pytest.approx(8)
+
+
+def test_people_are_told_by_their_own_froude_number(walk: Recording) -> None:
+    html = page_html("slow", [subject(walk)], 0.05)
+    assert f"people at Froude {froude_range()[0]:.3f}, nearest to 0.050, mean" in html
+    assert "people at Froude 0.150, mean" in page_html("as fast as people", [subject(walk)], 0.15)
 
 
 def test_everything_is_on_it(page: str) -> None:

@@ -48,8 +48,10 @@ from sandbox.trajectory import Trajectory, contact_events
 Feet = Literal["flat", "articulated"]
 
 DT: Final = 1.0 / TICK_RATE
-SPEED_RATE: Final = (1.4, 2.2)  # [1/s] with which the speed follows the command: slower for a large change, so that
+SPEED_RATE: Final = 2.2  # [1/s] with which the speed follows the command: slower for a large change, so that
 SPEED_CHANGE: Final = 2.4  # [m/s^2] rate times change stays below this; the largest acceleration is a third of it
+# and slower yet for those (change [m/s], rate [1/s]) that end in long steps on bent knees, where the ankle has no range left to brake with
+LARGE_CHANGES: Final = ((1.4, SPEED_CHANGE / 1.4), (1.6, 1.0), (2.0, 0.75))
 STOPPED: Final = 0.06  # [m/s] below which a touchdown may be the last one
 CLOSED: Final = 0.2  # of a step, which the feet may be apart when the walker stops
 PACE_RATE: Final = 1.8  # [1/s] with which cadence follows a speed that falls
@@ -395,14 +397,15 @@ class Root:
     yaw: float = 0.0
     yaw_rate: float = 0.0
     goal: float = 0.0
-    rate: float = SPEED_RATE[1]
+    rate: float = SPEED_RATE
 
     def follow(self, speed: float) -> None:
         """One tick towards a commanded speed, critically damped, and exactly so; at the speed it stays there."""
         if speed != self.goal:
             self.goal = speed
             change = max(abs(speed - self.velocity), 1e-9)
-            self.rate = min(max(SPEED_CHANGE / change, SPEED_RATE[0]), SPEED_RATE[1])
+            large = float(np.interp(change, *zip(*LARGE_CHANGES, strict=True)))
+            self.rate = min(SPEED_CHANGE / change, large if change > LARGE_CHANGES[0][0] else SPEED_RATE)
         if abs(speed - self.velocity) < 1e-7 and abs(self.acceleration) < 1e-6:
             self.velocity, self.acceleration = speed, 0.0
             self.position += DT * speed

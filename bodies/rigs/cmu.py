@@ -106,6 +106,15 @@ class CmuRig:
         motion = asf.Motion(Path("pose.amc"), np.array([1]), {name: np.array([row]) for name, row in values.items()})
         return Frame(motion, {link: angle_between(turned[bone], asked[bone]) for link, bone in CMU_LINKS.items()})
 
+    def rotations(self, motion: asf.Motion) -> dict[str, Array]:
+        """How the body's links are turned (T, 3, 3) in every frame of a motion of this skeleton, by link."""
+        found = asf.pose(self.skeleton, motion)
+        return {link: found.rotations[bone] @ self._at_neutral[link] for link, bone in CMU_LINKS.items()}
+
+    def hips(self) -> float:
+        """Half the distance between the skeleton's hip centres [m]."""
+        return float(np.linalg.norm(self._bone["lhipjoint"].offset - self._bone["rhipjoint"].offset)) / 2
+
     def from_amc(self, motion: asf.Motion, frame: int = 0) -> Fit:
         """The body's pose in one frame of a motion of this skeleton.
 

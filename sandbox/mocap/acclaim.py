@@ -33,7 +33,7 @@ def read_acclaim(path: str | Path, skeleton: str | Path | None = None, rate: flo
     path = Path(path)
     if not path.is_file():
         raise CaptureError(f"{path}: no such file")
-    asf = read_asf(Path(skeleton) if skeleton is not None else _skeleton_of(path), unit)
+    asf = read_asf(Path(skeleton) if skeleton is not None else skeleton_of(path), unit)
     motion = with_gaps(read_amc(path, asf))
     warnings = motion.warnings
     subject = path.stem.split("_")[0]
@@ -53,7 +53,12 @@ def read_acclaim(path: str | Path, skeleton: str | Path | None = None, rate: flo
     return cleaned(Capture(path, rate, points, warnings=warnings), asf.scale)
 
 
-def _skeleton_of(path: Path) -> Path:
+def skeleton_of(path: Path) -> Path:
+    """The ASF beside an AMC.
+
+    Raises:
+        CaptureError: none, or more than one.
+    """
     named = path.with_name(f"{path.stem.split('_')[0]}.asf")
     if named.is_file():
         return named

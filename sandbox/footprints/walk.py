@@ -34,6 +34,7 @@ RATE = 120.0  # [Hz]
 STRIKE_PITCH, LIFT_PITCH = math.radians(18.0), math.radians(-50.0)
 FLAT_FROM, FLAT_TO = 0.12, 0.55  # of stance
 CLEARANCE = 0.015  # [m] of the toes in mid-swing: people have 10 to 20 mm
+HIGHEST_HEEL = -75.0  # [deg] pitch of a foot on its ball
 LONGEST = 0.999  # of a straight leg: the furthest that an ankle may be from its hip before the body is lowered
 LOWERING = 0.08  # [s] over which that is smoothed
 STANDARD = {"hip_flexion": (1, 0, 0), "hip_adduction": (0, 1, 0), "hip_rotation": (0, 0, 1), "knee_flexion": (-1, 0, 0)}
@@ -54,7 +55,10 @@ def pitch(share: float) -> float:
 
 def ankle_over_print(anatomy: WalkerAnatomy, share: float) -> Array:
     """Of a foot at a ``share`` of its stance, forward and up from where the ankle of a flat foot is (2,) [m]."""
-    angle = pitch(share)
+    return _over_print(anatomy, pitch(share))
+
+
+def _over_print(anatomy: WalkerAnatomy, angle: float) -> Array:
     pivot = anatomy.heel if angle > 0 else anatomy.ball
     arm = -pivot  # pivot to ankle
     turned = rotation_x(angle) @ arm
@@ -157,7 +161,7 @@ def walk(body: Body, prints: Sequence[Print], gaits: Sequence[Array], foot_off: 
     count, stance = len(prints), 2 * step_time * foot_off
     double = stance - step_time
     strike = [(k - 1) * step_time for k in range(count)]  # the first print is that of the foot that stood already
-    end = strike[-1] + max(double, 0.0)
+    end = strike[-1] + FLAT_FROM * stance  # until the last foot lies flat
     time = np.arange(0.0, end, 1 / RATE)
     angle = headings(prints)
     at_strike = np.array([angle[0], *((angle[1:] + angle[:-1]) / 2)])
@@ -187,14 +191,19 @@ def walk(body: Body, prints: Sequence[Print], gaits: Sequence[Array], foot_off: 
 
     # where each foot is: standing (pivoting over its print) or not
     target, foot_pitch, foot_yaw = np.full((len(time), 2, 3), np.nan), np.zeros((len(time), 2)), np.zeros((len(time), 2))
+    toes = np.zeros((len(time), 2))
     contact = np.zeros((len(time), 2), dtype=np.int8)
     for k, p in enumerate(prints):
         j = 1 - p.foot  # right first
         last = strike[k] + stance if k < count - 2 else math.inf
-        for i in np.flatnonzero((time >= strike[k] - 1e-9) & (time < last)):
-            share = min((time[i] - strike[k]) / stance, 1.0) if k < count - 2 else min((time[i] - strike[k]) / stance, FLAT_TO)
-            foot_pitch[i, j], foot_yaw[i, j] = pitch(share), yaw[k]
-            ahead, up = ankle_over_print(a, share)
+        rows = np.flatnonzero((time >= strike[k] - 1e-9) & (time < last))
+        angles = np.array([pitch(min((time[i] - strike[k]) / stance, 1.0)) for i in rows])
+        if k + 1 < count:
+            _heel_off(a, p, prints[k + 1], yaw[k], time[rows] - strike[k + 1], ankles[rows], j, angles)
+        for i, angle in zip(rows, angles, strict=True):
+            foot_pitch[i, j], foot_yaw[i, j] = angle, yaw[k]
+            toes[i, j] = max(0.0, -angle)
+            ahead, up = _over_print(a, angle)
             target[i, j] = p.position + [-math.sin(yaw[k]) * ahead, math.cos(yaw[k]) * ahead, a.ankle_height + up]
             contact[i, p.foot] = ContactState.HEEL if foot_pitch[i, j] > 0.02 else ContactState.FLAT if foot_pitch[i, j] > -0.02 else ContactState.FOREFOOT
 
@@ -207,7 +216,7 @@ def walk(body: Body, prints: Sequence[Print], gaits: Sequence[Array], foot_off: 
         root[i] = new if share >= 1 or not np.isfinite(target[i, 1 - j, 0]) else share * new + (1 - share) * (target[i, 1 - j] - ankles[i, 1 - j])
     root = np.column_stack([gaussian_filter1d(c, 0.02 * RATE, mode="nearest") for c in root.T])
 
-    lifted = _swing(a, time, target, foot_pitch, foot_yaw, root, ankles)
+    lifted = _swing(a, time, target, foot_pitch, foot_yaw, toes, root, ankles)
     hips = np.stack([root + pelvis @ (a.hip * m) for m in (np.ones(3), np.array([-1.0, 1.0, 1.0]))], axis=1)
     longest = LONGEST * (a.thigh + a.shank)
     flat = np.linalg.norm((target - hips)[..., :2], axis=2)
@@ -217,15 +226,14 @@ def walk(body: Body, prints: Sequence[Print], gaits: Sequence[Array], foot_off: 
     root[:, 2] -= lower
     hips[..., 2] -= lower[:, None]
 
-    legs, miss, foot = np.empty((len(time), 2, 7)), 0.0, np.empty((3, 3))
+    legs, miss = np.empty((len(time), 2, 7)), 0.0
+    high = a.limits("ankle_dorsiflexion")[1]
     for i in range(len(time)):
         for j, side in enumerate((1.0, -1.0)):
-            foot_rotation(foot_yaw[i, j], foot_pitch[i, j], 0.0, foot)
-            miss = max(miss, solve_leg(np.ascontiguousarray(pelvis[i]), hips[i, j], target[i, j], foot, foot_yaw[i, j], a.thigh, a.shank, side, legs[i, j]))
-            if contact[i, 1 - j] == ContactState.FOREFOOT:
-                legs[i, j, 6] = -foot_pitch[i, j]  # toes stay on the ground
-            else:
-                legs[i, j, 6] = 0.0
+            miss = max(miss, _leg(a, pelvis[i], hips[i, j], target[i, j], foot_yaw[i, j], foot_pitch[i, j], side, legs[i, j]))
+            legs[i, j, 6] = toes[i, j]
+            if contact[i, 1 - j] == ContactState.AIRBORNE:
+                legs[i, j, 4] = min(legs[i, j, 4], high)
     points = _points(a, root, pelvis, legs)
     strikes = [(t, p.foot) for t, p in zip(strike, prints, strict=True) if t > 1e-9]
     lifts = [(s + stance, p.foot) for s, p in zip(strike, prints, strict=True) if s + stance < end and p is not prints[-1] and p is not prints[-2]]
@@ -246,6 +254,42 @@ def walk(body: Body, prints: Sequence[Print], gaits: Sequence[Array], foot_off: 
     return Walk(a, time, root, pelvis, legs, contact, strikes, lifts, prints, points, figures)
 
 
+def _heel_off(a: WalkerAnatomy, mine: Print, other: Print, yaw: float, late: Array, ankles: Array, j: int, angles: Array) -> None:
+    """Let the heel rise as the curves ask once the other foot stands: the pitch whose ankle comes nearest to theirs. ``angles`` is changed."""
+    rows = np.flatnonzero(late > 0)
+    if not len(rows):
+        return
+    tried = np.radians(np.arange(HIGHEST_HEEL, 1.0, 1.0))
+    ahead, up = np.array([_over_print(a, t) for t in tried]).T
+    places = mine.position + np.column_stack((-math.sin(yaw) * ahead, math.cos(yaw) * ahead, a.ankle_height + up))
+    front = _over_print(a, STRIKE_PITCH * 0.3)
+    base = other.position + [-math.sin(yaw) * front[0], math.cos(yaw) * front[0], a.ankle_height + front[1]]
+    for n in rows:
+        wanted = base + ankles[n, j] - ankles[n, 1 - j]
+        angles[n] = tried[np.argmin(((places - wanted) ** 2).sum(axis=1))]
+    if rows[0] > 0:
+        angles[rows] = np.minimum(angles[rows], angles[rows[0] - 1])
+    angles[rows] = np.minimum.accumulate(angles[rows])
+    first = max(0, rows[0] - 6)
+    angles[first:] = gaussian_filter1d(angles, 2.5, mode="nearest")[first:]
+
+
+def _leg(a: WalkerAnatomy, pelvis: Array, hip: Array, ankle: Array, yaw: float, angle: float, side: float, out: Array) -> float:
+    """Angles of one leg, and how far the ankle is out of reach [m]; the plane of the knee is turned until the foot points where it should."""
+    foot, knee_yaw, miss = np.empty((3, 3)), yaw, 0.0
+    foot_rotation(yaw, angle, 0.0, foot)
+    pelvis = np.ascontiguousarray(pelvis)
+    for _ in range(4):
+        miss = float(solve_leg(pelvis, hip, ankle, foot, knee_yaw, a.thigh, a.shank, side, out))
+        q = out
+        turned = pelvis @ rotation_x(q[0]) @ rotation_y(side * q[1]) @ rotation_z(side * q[2]) @ rotation_x(q[4] - q[3]) @ rotation_y(side * q[5])
+        off = float((turned[:, 0] @ foot[:, 1]))  # its sideways axis leans this much along the wanted forward one
+        if abs(off) < 1e-5:
+            break
+        knee_yaw -= off
+    return miss
+
+
 def _sampled(gait: Array, phase: float) -> Array:
     """Angles (11,) of a gait at a phase, between samples a straight line."""
     x = (phase % 1.0) * SAMPLES
@@ -253,7 +297,7 @@ def _sampled(gait: Array, phase: float) -> Array:
     return np.asarray(gait[i] + (x - int(x)) * (gait[(i + 1) % SAMPLES] - gait[i]))
 
 
-def _swing(a: WalkerAnatomy, time: Array, target: Array, foot_pitch: Array, foot_yaw: Array, root: Array, ankles: Array) -> float:
+def _swing(a: WalkerAnatomy, time: Array, target: Array, foot_pitch: Array, foot_yaw: Array, toes: Array, root: Array, ankles: Array) -> float:
     """Fill in the swings: ankle targets, pitch and yaw between two stances. Returns the most that a foot was lifted for its toes [m]."""
     most = 0.0
     for j in (0, 1):
@@ -270,11 +314,12 @@ def _swing(a: WalkerAnatomy, time: Array, target: Array, foot_pitch: Array, foot
             e0, e1 = start - (root[first - 1] + ankles[first - 1, j]), goal - (root[last] + ankles[last, j])
             path = curve + (1 - s) * e0 + s * e1
             p0, p1 = foot_pitch[first - 1, j], foot_pitch[last, j]
-            foot_pitch[rows, j] = p0 + (p1 - p0) * smooth(share / 0.85)
+            foot_pitch[rows, j] = p0 * (1 - smooth(share / 0.6)) + p1 * smooth((share - 0.55) / 0.45)
+            toes[rows, j] = toes[first - 1, j] * (1 - smooth(share / 0.5))
             foot_yaw[rows, j] = foot_yaw[first - 1, j] + (foot_yaw[last, j] - foot_yaw[first - 1, j]) * s[:, 0]
-            ground0, ground1 = start[2] - _over_ground(a, p0), goal[2] - _over_ground(a, p1)
+            ground0, ground1 = start[2] - _over_ground(a, p0, toes[first - 1, j]), goal[2] - _over_ground(a, p1)
             ground = ground0 + (ground1 - ground0) * s[:, 0]
-            lowest = path[:, 2] - np.array([_over_ground(a, p) for p in foot_pitch[rows, j]]) - ground
+            lowest = path[:, 2] - np.array([_over_ground(a, p, m) for p, m in zip(foot_pitch[rows, j], toes[rows, j], strict=True)]) - ground
             bump = np.sin(np.pi * share) ** 2
             wanted = CLEARANCE * np.minimum(1.0, np.sin(np.pi * share) / math.sin(math.pi * 0.2))
             lift = float(np.max(np.maximum(wanted - lowest, 0.0) / np.maximum(bump, 0.05)))
@@ -286,9 +331,11 @@ def _swing(a: WalkerAnatomy, time: Array, target: Array, foot_pitch: Array, foot
     return most
 
 
-def _over_ground(a: WalkerAnatomy, angle: float) -> float:
-    """Height [m] of the ankle over the lowest point of a foot of this pitch."""
-    return -float(min((rotation_x(angle) @ point)[2] for point in (a.heel, a.ball, a.toe if angle > 0 else a.ball)))
+def _over_ground(a: WalkerAnatomy, angle: float, toes: float = 0.0) -> float:
+    """Height [m] of the ankle over the lowest point of a foot of this pitch, its toes bent up."""
+    turn = rotation_x(angle)
+    tip = a.ball + rotation_x(toes) @ (a.toe - a.ball)
+    return -float(min((turn @ point)[2] for point in (a.heel, a.ball, tip)))
 
 
 def _points(a: WalkerAnatomy, root: Array, pelvis: Array, legs: Array) -> dict[str, Array]:

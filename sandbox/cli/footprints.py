@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import tyro
 
-from sandbox.cli.common import DONE, FAILED, STDOUT, JsonOption, check_folder, check_outputs, checking, json_text, option, results, write_text
+from sandbox.cli.common import (
+    DONE,
+    FAILED,
+    STDOUT,
+    JsonOption,
+    check_folder,
+    check_outputs,
+    checking,
+    json_text,
+    option,
+    results,
+    write_text,
+)
 from sandbox.console import Progress
 
 if TYPE_CHECKING:
@@ -23,13 +35,19 @@ class Footprints:
     """A gait from footprints: joint curves of a body that steps into given prints (optimisation after "Prediction of plausible locomotion", 2021)."""
 
     anatomy: Annotated[str, option("FILE", "TOML of a body, or a shipped one: chimpanzee, human")] = "human"
-    prints: Annotated[Path | None, option("FILE.csv", "prints in order: foot, x_m, y_m, and where known z_m, yaw_deg", default=False)] = None
+    prints: Annotated[Path | None, option("FILE.csv", "prints in order: foot, x_m, y_m, and where known z_m, yaw_deg", default=False)] = (
+        None
+    )
     step_length: Annotated[float | None, option("M", "of equal steps straight ahead, instead of prints", default=False)] = None
     step_width: Annotated[float, option("M", "sideways distance of the prints, with --step-length")] = 0.1
     steps: Annotated[int, option("N", "how many such steps, 2-200")] = 9
     step_time: Annotated[float | None, option("S", "from strike to strike; by default as people take such steps", default=False)] = None
-    objective: Annotated[Literal["momentum", "jerk", "energy", "none"], tyro.conf.arg(help="what the gait is to have little of")] = "momentum"
-    start: Annotated[Path | None, option("CLIP", "gait to begin with: AMC, or joint curves (CSV) of an earlier run", default=False, name="from")] = None
+    objective: Annotated[Literal["momentum", "jerk", "energy", "none"], tyro.conf.arg(help="what the gait is to have little of")] = (
+        "momentum"
+    )
+    start: Annotated[
+        Path | None, option("CLIP", "gait to begin with: AMC, or joint curves (CSV) of an earlier run", default=False, name="from")
+    ] = None
     out: Annotated[Path, option("DIR", "folder for recording, joint curves (CSV) and report")] = DEFAULT_OUT
     physical: Annotated[bool, tyro.conf.arg(help="hand the gait to the physical plant, and say how long that walks")] = False
     experiment: Annotated[Path | None, option("DIR", "instead: the paper's experiment on the reference data in DIR", default=False)] = None
@@ -57,9 +75,11 @@ class Footprints:
             else:
                 assert self.prints is not None
                 prints = read_prints(self.prints)
-            start = read_start(self.start, body) if self.start is not None else None
+            start = read_start(self.start) if self.start is not None else None
             with Progress("footprints", len(prints) - 1, "steps") as progress:
-                made = generate(body, prints, self.step_time, start, None if self.objective == "none" else self.objective, lambda k, _: progress(k))
+                made = generate(
+                    body, prints, self.step_time, start, None if self.objective == "none" else self.objective, lambda k, _: progress(k)
+                )
         with results(self.json) as (out, words):
             found = report(made, self.objective)
             if self.physical:
@@ -145,5 +165,7 @@ def text(made: Generated, found: dict[str, Any]) -> str:
     if "physical" in found:
         p = found["physical"]
         end = f"fell after {p['survived_s']:.1f} s ({p['fall_cause']})" if p["fell"] else f"did not fall in {p['survived_s']:.1f} s"
-        lines.append(f"physical plant: {end}, {p['distance_m']:.1f} m, {p['speed_mps']:.2f} m/s of {made.speed:.2f}, steps of {p['step_length_m']} m")
+        lines.append(
+            f"physical plant: {end}, {p['distance_m']:.1f} m, {p['speed_mps']:.2f} m/s of {made.speed:.2f}, steps of {p['step_length_m']} m"
+        )
     return "\n".join(lines)

@@ -110,7 +110,11 @@ def control_times(curve: Array, foot_off: float, count: int) -> Array:
     at = phases(len(curve))
     for which in ("far",) if count == 3 else ("high", "low"):
         clear = np.min([np.abs((at - t + 0.5) % 1.0 - 0.5) for t in times], axis=0) >= CLEAR
-        value = {"high": curve, "low": -curve, "far": np.abs(curve - np.interp(at, [0, foot_off, 1], curve[[0, int(foot_off * len(at)), 0]]))}
+        value = {
+            "high": curve,
+            "low": -curve,
+            "far": np.abs(curve - np.interp(at, [0, foot_off, 1], curve[[0, int(foot_off * len(at)), 0]])),
+        }
         times.append(float(at[np.argmax(np.where(clear, value[which], -np.inf))]))
     return np.array(times)
 
@@ -213,7 +217,9 @@ class Bending:
     @cached_property
     def points(self) -> list[tuple[str, float, float]]:
         """Curve, phase and value [rad] of every control point of the start."""
-        return [(n, float(t), float(v)) for n, c in zip(self.names, self._curves, strict=True) for t, v in zip(c.times, c.values, strict=True)]
+        return [
+            (n, float(t), float(v)) for n, c in zip(self.names, self._curves, strict=True) for t, v in zip(c.times, c.values, strict=True)
+        ]
 
     def __call__(self, x: Array) -> tuple[Array, Array]:
         """Angles (SAMPLES, 11) [rad] and their derivatives (SAMPLES, 11, n)."""

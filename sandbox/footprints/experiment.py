@@ -115,7 +115,9 @@ def allowing(anatomy: WalkerAnatomy, gaits: Sequence[Gait]) -> WalkerAnatomy:
     dofs = dict(anatomy.dofs)
     for k, name in enumerate(CURVES):
         low, high = dofs[name].limits
-        dofs[name] = Dof(name, dofs[name].axis, (min(low, float(channels[:, k].min()) - SPARE), max(high, float(channels[:, k].max()) + SPARE)))
+        dofs[name] = Dof(
+            name, dofs[name].axis, (min(low, float(channels[:, k].min()) - SPARE), max(high, float(channels[:, k].max()) + SPARE))
+        )
     return replace(anatomy, dofs=dofs)
 
 
@@ -149,7 +151,10 @@ def run(people: Mapping[tuple[str, int], Gait], failed: Sequence[str], out: Path
     """The whole experiment; every part is written to ``out`` as soon as it is there, so that a stopped one keeps what it has."""
     walks = {key: g for key, g in people.items() if g.speed < WALKS}
     subjects = sorted({s for s, _ in walks})
-    bodies = {s: Body(allowing(next(g.anatomy for (w, _), g in walks.items() if w == s), [g for (w, _), g in walks.items() if w == s])) for s in subjects}
+    bodies = {
+        s: Body(allowing(next(g.anatomy for (w, _), g in walks.items() if w == s), [g for (w, _), g in walks.items() if w == s]))
+        for s in subjects
+    }
     prints = {key: bodies[key[0]].between(g.start.channels()[0])[0] for key, g in walks.items()}
     rng = np.random.default_rng(SEED)
     numbers = {s: sorted(n for w, n in walks if w == s) for s in subjects}
@@ -251,7 +256,9 @@ def table(found: Mapping[str, Any]) -> str:
     for name, case in found["cases"].items():
         a, b, c = case["rms_deg"]
         r2 = " ".join(f"{v:.2f}" for v in case["r2"][2])
-        lines.append(f"{name:28} {case['to_0.001_m'][2]:>3} of {case['targets']:<2} {a:>13.2f} {b:>11.2f} {c:>10.2f} {case['cpu_s']['most']:>6.2f}  {r2}")
+        lines.append(
+            f"{name:28} {case['to_0.001_m'][2]:>3} of {case['targets']:<2} {a:>13.2f} {b:>11.2f} {c:>10.2f} {case['cpu_s']['most']:>6.2f}  {r2}"
+        )
     for name, ends in found.get("published iteration", {}).items():
         lines.append(
             f"published iteration, {name}: {ends['to_0.1_m']} of {ends['targets']} to 0.1 m, {ends['to_0.01_m']} to 0.01 m, "

@@ -100,7 +100,17 @@ def generate(
     gaits = [s.angles for s in solutions]
     walked = walk(body, prints, gaits, solutions[0].foot_off, step_time)
     symmetric = is_symmetric(steps)
-    return Generated(anatomy, start, steps, solutions, walked, step_time, mean / step_time, symmetric, _pair(body, anatomy, steps, start, solutions, step_time, objective, symmetric))
+    return Generated(
+        anatomy,
+        start,
+        steps,
+        solutions,
+        walked,
+        step_time,
+        mean / step_time,
+        symmetric,
+        _pair(body, anatomy, steps, start, solutions, step_time, objective, symmetric),
+    )
 
 
 def _pair(

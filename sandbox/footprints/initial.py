@@ -34,7 +34,7 @@ def _boulic(rv: float, period: float) -> Start:
     return from_columns(table, release, period, f"Boulic 1990 at {rv:.2f}/s")
 
 
-def read_start(path: str | Path, anatomy: WalkerAnatomy) -> Start:
+def read_start(path: str | Path) -> Start:
     """A gait to begin with: an AMC of the CMU database, or the CSV of joint curves that an earlier run wrote (of any body).
 
     Raises:
@@ -45,7 +45,6 @@ def read_start(path: str | Path, anatomy: WalkerAnatomy) -> Start:
         from sandbox.footprints.people import gait
 
         return gait(path).start
-    _ = anatomy
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))

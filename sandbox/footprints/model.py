@@ -104,7 +104,9 @@ class Body:
     def placements(self, q: Array) -> dict[str, tuple[Array, Array]]:
         """Rotation (3, 3) and origin (3,) [m] of pelvis, thighs and shanks, relative to mid-hip."""
         pin.forwardKinematics(self.model, self.data, q)
-        joints = {"pelvis": "pelvis_tilt"} | {f"{s}_{p}": f"{s}_{j}" for s in ("right", "left") for p, j in (("thigh", "hip_rotation"), ("shank", "knee_flexion"))}
+        joints = {"pelvis": "pelvis_tilt"} | {
+            f"{s}_{p}": f"{s}_{j}" for s in ("right", "left") for p, j in (("thigh", "hip_rotation"), ("shank", "knee_flexion"))
+        }
         out = {}
         for name, joint in joints.items():
             at = self.data.oMi[self.model.getJointId(joint)]

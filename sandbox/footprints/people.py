@@ -121,7 +121,9 @@ def gait(path: str | Path, skeleton: str | Path | None = None, frames: tuple[int
     start = Start(curves, float(np.mean([s.stance_fraction for s in strides])), float(np.mean([s.time for s in strides])), path.stem)
     placed = [_placement(recording, s, time, hips) for s in strides]
     speed = float(np.mean([np.linalg.norm(_at(time, hips, s.end)[:2] - _at(time, hips, s.start)[:2]) / s.time for s in strides]))
-    return Gait(start, subject_anatomy(asf.path), speed, len(strides), np.mean(placed, axis=0), float(np.sqrt(np.mean((smooth - curves) ** 2))))
+    return Gait(
+        start, subject_anatomy(asf.path), speed, len(strides), np.mean(placed, axis=0), float(np.sqrt(np.mean((smooth - curves) ** 2)))
+    )
 
 
 def _meant(found: Sequence[Cycle], begin: float, end: float) -> list[Cycle]:
@@ -129,7 +131,9 @@ def _meant(found: Sequence[Cycle], begin: float, end: float) -> list[Cycle]:
     time = end - begin
     left = [s for s in found if s.foot == 0 and abs(s.start - begin) < ALIKE * time and abs(s.end - end) < ALIKE * time]
     out = left[:1] or [Cycle(0, begin, end, begin + USUAL_STANCE * time, begin + (USUAL_STANCE - 0.5) * time, (begin + end) / 2)]
-    right = [s for s in found if s.foot == 1 and abs(s.time / time - 1) < ALIKE and min(s.end, end) - max(s.start, begin) > LEAST_OVERLAP * time]
+    right = [
+        s for s in found if s.foot == 1 and abs(s.time / time - 1) < ALIKE and min(s.end, end) - max(s.start, begin) > LEAST_OVERLAP * time
+    ]
     return out + right[:1]
 
 

@@ -45,7 +45,9 @@ def walk_physically(made: Generated, seconds: float = SECONDS, seed: int = 0) ->
     if body is None:
         raise ValueError(f"the physical plant has no body of {made.anatomy.name}: give --anatomy human")
     if not made.symmetric or not 0.2 <= made.speed <= FASTEST:
-        raise ValueError(f"the physical plant takes a straight walk of equal steps at 0.2 to 2 m/s, this one has {made.speed:.2f} m/s: change the prints")
+        raise ValueError(
+            f"the physical plant takes a straight walk of equal steps at 0.2 to 2 m/s, this one has {made.speed:.2f} m/s: change the prints"
+        )
     parameters = Parameters.load()
     usual = 60.0 / math.sqrt(60 * made.speed / (KLAW_STEP * body.height))
     parameters = parameters.replace({"step_time_factor": made.step_time / usual})

@@ -49,7 +49,9 @@ class Step:
         if self.width < 0:
             raise PrintError(f"step width {self.width:g} m crosses the feet: give 0 or more; left prints lie to the left of right ones")
         if abs(self.turn) > MOST_TURN:
-            raise PrintError(f"a step turns by {math.degrees(self.turn):.0f} deg: give at most {math.degrees(MOST_TURN):.0f} from print to print")
+            raise PrintError(
+                f"a step turns by {math.degrees(self.turn):.0f} deg: give at most {math.degrees(MOST_TURN):.0f} from print to print"
+            )
 
     def vector(self, foot: int) -> Array:
         """From the other print to the one of ``foot`` (0 left, 1 right) along the heading (3,) [m]."""

@@ -147,7 +147,9 @@ class Solver:
         near = (value < self.low[:count] + NEAR) | (value > self.high[:count] - NEAR)
         return rows[near], (self.low[:count] - value)[near], (self.high[:count] - value)[near]
 
-    def _program(self, hessian: Array, gradient: Array, x: Array, trust: float, rows: tuple[Array, Array, Array], equal: tuple[Array, Array]) -> Array | None:
+    def _program(
+        self, hessian: Array, gradient: Array, x: Array, trust: float, rows: tuple[Array, Array, Array], equal: tuple[Array, Array]
+    ) -> Array | None:
         """Minimise 1/2 d'Hd + g'd within bounds, trust and limits, footprints as stiff springs. None where there is no such d."""
         jacobian, missing = equal
         table, down, up = rows

@@ -34,6 +34,9 @@ RATE = 120.0  # [Hz]
 STRIKE_PITCH, LIFT_PITCH = math.radians(18.0), math.radians(-50.0)
 FLAT_FROM, FLAT_TO = 0.12, 0.55  # of stance
 CLEARANCE = 0.015  # [m] of the toes in mid-swing: people have 10 to 20 mm
+GONE = 0.02  # [m] between the ankle of a standing foot and its curve, at which the foot leaves
+CARRIED = 0.5  # of double support after which the new foot carries mid-hip alone (assumed)
+HUMAN_LEG = 0.523  # leg length over stature of people: gives other bodies a size to be drawn at
 HIGHEST_HEEL = -75.0  # [deg] pitch of a foot on its ball
 LONGEST = 0.999  # of a straight leg: the furthest that an ankle may be from its hip before the body is lowered
 LOWERING = 0.08  # [s] over which that is smoothed
@@ -103,11 +106,13 @@ class Walk:
         if self.anatomy.human is not None:
             return self._whole(scene, speed, events, footholds)
         names = list(self.points)
-        joints = [f"{side}_{name}" for side in ("right", "left") for name in (*LEG, "ankle_dorsiflexion", "ankle_inversion", "mtp_extension")]
+        joints = [
+            f"{side}_{name}" for side in ("right", "left") for name in (*LEG, "ankle_dorsiflexion", "ankle_inversion", "mtp_extension")
+        ]
         header = make_header(
             plant="kinematic", stance="pinned", scene=scene, seed=0, joint_names=joints, point_names=names, body_names=["pelvis"],
             joint_max_torque=[0.0] * len(joints), command={"speed_mps": speed, "heading_rate_rps": 0.0},
-            body={"mass_kg": self.anatomy.mass, "height_m": None, "sex": None, "leg_m": self.anatomy.leg_length},
+            body={"mass_kg": self.anatomy.mass, "height_m": self.anatomy.leg_length / HUMAN_LEG, "sex": None, "leg_m": self.anatomy.leg_length},
             settings={"anatomy": self.anatomy.name, "source": self.anatomy.source},
         )  # fmt: skip
         columns: dict[str, NDArray[Any]] = {
@@ -131,14 +136,15 @@ class Walk:
         index = body.joint_index
         tilt = np.arcsin(np.clip(-self.rotation[:, 2, 1], -1, 1))
         q[:, index["lumbar_flexion"]] = -tilt.mean()  # a trunk that is held upright on the whole; the optimisation has it rigid
-        for k, (side, other) in enumerate((("right", "left"), ("left", "right"))):
+        for k, side in enumerate(("right", "left")):
             first = index[f"{side}_hip_flexion"]
             q[:, first : first + 7] = self.legs[:, k]
             swing = self.legs[:, 1 - k, 0] - self.legs[:, 1 - k, 0].mean()
             q[:, index[f"{side}_shoulder_flexion"]] = 0.5 * swing  # arms against legs (assumed): they are no part of the optimisation
             q[:, index[f"{side}_elbow_flexion"]] = math.radians(20) + 0.2 * swing
-            _ = other
-        return Trajectory(body, self.time, self.root, q, self.rotation).recording(scene, self.contact, events, footholds, {"speed_mps": speed})
+        return Trajectory(body, self.time, self.root, q, self.rotation).recording(
+            scene, self.contact, events, footholds, {"speed_mps": speed}
+        )
 
 
 def walk(body: Body, prints: Sequence[Print], gaits: Sequence[Array], foot_off: float, step_time: float) -> Walk:
@@ -187,11 +193,14 @@ def walk(body: Body, prints: Sequence[Print], gaits: Sequence[Array], foot_off: 
         for j, side in enumerate(("right", "left")):
             axis = turn @ placed[f"{side}_shank"][0][:, 0]
             shank_yaw[i, j] = math.atan2(axis[1], axis[0])
-    yaw = [p.yaw if math.isfinite(p.yaw) else float(np.interp(max(strike[k], 0.0), time, np.unwrap(shank_yaw[:, 1 - p.foot]))) for k, p in enumerate(prints)]
+    yaw = [
+        p.yaw if math.isfinite(p.yaw) else float(np.interp(max(strike[k], 0.0), time, np.unwrap(shank_yaw[:, 1 - p.foot])))
+        for k, p in enumerate(prints)
+    ]
 
     # where each foot is: standing (pivoting over its print) or not
     target, foot_pitch, foot_yaw = np.full((len(time), 2, 3), np.nan), np.zeros((len(time), 2)), np.zeros((len(time), 2))
-    toes = np.zeros((len(time), 2))
+    toes, lifts = np.zeros((len(time), 2)), []
     contact = np.zeros((len(time), 2), dtype=np.int8)
     for k, p in enumerate(prints):
         j = 1 - p.foot  # right first
@@ -199,21 +208,28 @@ def walk(body: Body, prints: Sequence[Print], gaits: Sequence[Array], foot_off: 
         rows = np.flatnonzero((time >= strike[k] - 1e-9) & (time < last))
         angles = np.array([pitch(min((time[i] - strike[k]) / stance, 1.0)) for i in rows])
         if k + 1 < count:
-            _heel_off(a, p, prints[k + 1], yaw[k], time[rows] - strike[k + 1], ankles[rows], j, angles)
+            kept = _heel_off(a, p, prints[k + 1], yaw[k], time[rows] - strike[k + 1], ankles[rows], j, angles)
+            if k < count - 2:
+                rows, angles = rows[:kept], angles[:kept]
+                lifts.append((float(time[rows[-1]]) + 1 / RATE, p.foot))
         for i, angle in zip(rows, angles, strict=True):
             foot_pitch[i, j], foot_yaw[i, j] = angle, yaw[k]
             toes[i, j] = max(0.0, -angle)
             ahead, up = _over_print(a, angle)
             target[i, j] = p.position + [-math.sin(yaw[k]) * ahead, math.cos(yaw[k]) * ahead, a.ankle_height + up]
-            contact[i, p.foot] = ContactState.HEEL if foot_pitch[i, j] > 0.02 else ContactState.FLAT if foot_pitch[i, j] > -0.02 else ContactState.FOREFOOT
+            contact[i, p.foot] = (
+                ContactState.HEEL if foot_pitch[i, j] > 0.02 else ContactState.FLAT if foot_pitch[i, j] > -0.02 else ContactState.FOREFOOT
+            )
 
     root = np.empty((len(time), 3))
     for i, t in enumerate(time):
         k = min(max(int(t / step_time) + 1, 1), count - 1)
         j = 1 - prints[k].foot
         new = target[i, j] - ankles[i, j]
-        share = float(smooth((t - strike[k]) / double)) if double > 0 else 1.0
-        root[i] = new if share >= 1 or not np.isfinite(target[i, 1 - j, 0]) else share * new + (1 - share) * (target[i, 1 - j] - ankles[i, 1 - j])
+        share = float(smooth((t - strike[k]) / (CARRIED * double))) if double > 0 else 1.0
+        root[i] = (
+            new if share >= 1 or not np.isfinite(target[i, 1 - j, 0]) else share * new + (1 - share) * (target[i, 1 - j] - ankles[i, 1 - j])
+        )
     root = np.column_stack([gaussian_filter1d(c, 0.02 * RATE, mode="nearest") for c in root.T])
 
     lifted = _swing(a, time, target, foot_pitch, foot_yaw, toes, root, ankles)
@@ -236,13 +252,12 @@ def walk(body: Body, prints: Sequence[Print], gaits: Sequence[Array], foot_off: 
                 legs[i, j, 4] = min(legs[i, j, 4], high)
     points = _points(a, root, pelvis, legs)
     strikes = [(t, p.foot) for t, p in zip(strike, prints, strict=True) if t > 1e-9]
-    lifts = [(s + stance, p.foot) for s, p in zip(strike, prints, strict=True) if s + stance < end and p is not prints[-1] and p is not prints[-2]]
     optimised = np.stack((channels[:, 3:7], channels[:, 7:11]), axis=1)
     figures = {
         "prints": float(count),
         "walked_m": float(np.linalg.norm(np.diff(root[:, :2], axis=0), axis=1).sum()),
         "seconds": float(time[-1]),
-        "slip_m": _slip(a, points, contact),
+        "slip_m": _slip(points, contact),
         "print_error_m": _print_error(a, points, prints, strike, time, stance),
         "toe_clearance_m": _clearance(points, contact, prints),
         "lifted_m": lifted,
@@ -254,11 +269,14 @@ def walk(body: Body, prints: Sequence[Print], gaits: Sequence[Array], foot_off: 
     return Walk(a, time, root, pelvis, legs, contact, strikes, lifts, prints, points, figures)
 
 
-def _heel_off(a: WalkerAnatomy, mine: Print, other: Print, yaw: float, late: Array, ankles: Array, j: int, angles: Array) -> None:
-    """Let the heel rise as the curves ask once the other foot stands: the pitch whose ankle comes nearest to theirs. ``angles`` is changed."""
-    rows = np.flatnonzero(late > 0)
+def _heel_off(a: WalkerAnatomy, mine: Print, other: Print, yaw: float, late: Array, ankles: Array, j: int, angles: Array) -> int:
+    """Let the heel rise as the curves ask once the other foot stands: the pitch whose ankle comes nearest to theirs. ``angles`` is changed.
+
+    Returns how many rows the foot stands: it leaves where its curve has gone, too far for any pitch.
+    """
+    rows, stands = np.flatnonzero(late > 0), len(late)
     if not len(rows):
-        return
+        return stands
     tried = np.radians(np.arange(HIGHEST_HEEL, 1.0, 1.0))
     ahead, up = np.array([_over_print(a, t) for t in tried]).T
     places = mine.position + np.column_stack((-math.sin(yaw) * ahead, math.cos(yaw) * ahead, a.ankle_height + up))
@@ -266,12 +284,16 @@ def _heel_off(a: WalkerAnatomy, mine: Print, other: Print, yaw: float, late: Arr
     base = other.position + [-math.sin(yaw) * front[0], math.cos(yaw) * front[0], a.ankle_height + front[1]]
     for n in rows:
         wanted = base + ankles[n, j] - ankles[n, 1 - j]
-        angles[n] = tried[np.argmin(((places - wanted) ** 2).sum(axis=1))]
+        off = np.linalg.norm(places - wanted, axis=1)
+        angles[n] = tried[np.argmin(off)]
+        if off.min() > GONE and n > rows[0] + 0.5 * len(rows):
+            stands = min(stands, int(n))
     if rows[0] > 0:
         angles[rows] = np.minimum(angles[rows], angles[rows[0] - 1])
     angles[rows] = np.minimum.accumulate(angles[rows])
     first = max(0, rows[0] - 6)
     angles[first:] = gaussian_filter1d(angles, 2.5, mode="nearest")[first:]
+    return stands
 
 
 def _leg(a: WalkerAnatomy, pelvis: Array, hip: Array, ankle: Array, yaw: float, angle: float, side: float, out: Array) -> float:
@@ -282,7 +304,14 @@ def _leg(a: WalkerAnatomy, pelvis: Array, hip: Array, ankle: Array, yaw: float, 
     for _ in range(4):
         miss = float(solve_leg(pelvis, hip, ankle, foot, knee_yaw, a.thigh, a.shank, side, out))
         q = out
-        turned = pelvis @ rotation_x(q[0]) @ rotation_y(side * q[1]) @ rotation_z(side * q[2]) @ rotation_x(q[4] - q[3]) @ rotation_y(side * q[5])
+        turned = (
+            pelvis
+            @ rotation_x(q[0])
+            @ rotation_y(side * q[1])
+            @ rotation_z(side * q[2])
+            @ rotation_x(q[4] - q[3])
+            @ rotation_y(side * q[5])
+        )
         off = float((turned[:, 0] @ foot[:, 1]))  # its sideways axis leans this much along the wanted forward one
         if abs(off) < 1e-5:
             break
@@ -297,7 +326,9 @@ def _sampled(gait: Array, phase: float) -> Array:
     return np.asarray(gait[i] + (x - int(x)) * (gait[(i + 1) % SAMPLES] - gait[i]))
 
 
-def _swing(a: WalkerAnatomy, time: Array, target: Array, foot_pitch: Array, foot_yaw: Array, toes: Array, root: Array, ankles: Array) -> float:
+def _swing(
+    a: WalkerAnatomy, time: Array, target: Array, foot_pitch: Array, foot_yaw: Array, toes: Array, root: Array, ankles: Array
+) -> float:
     """Fill in the swings: ankle targets, pitch and yaw between two stances. Returns the most that a foot was lifted for its toes [m]."""
     most = 0.0
     for j in (0, 1):
@@ -319,10 +350,12 @@ def _swing(a: WalkerAnatomy, time: Array, target: Array, foot_pitch: Array, foot
             foot_yaw[rows, j] = foot_yaw[first - 1, j] + (foot_yaw[last, j] - foot_yaw[first - 1, j]) * s[:, 0]
             ground0, ground1 = start[2] - _over_ground(a, p0, toes[first - 1, j]), goal[2] - _over_ground(a, p1)
             ground = ground0 + (ground1 - ground0) * s[:, 0]
-            lowest = path[:, 2] - np.array([_over_ground(a, p, m) for p, m in zip(foot_pitch[rows, j], toes[rows, j], strict=True)]) - ground
+            lowest = (
+                path[:, 2] - np.array([_over_ground(a, p, m) for p, m in zip(foot_pitch[rows, j], toes[rows, j], strict=True)]) - ground
+            )
             bump = np.sin(np.pi * share) ** 2
             wanted = CLEARANCE * np.minimum(1.0, np.sin(np.pi * share) / math.sin(math.pi * 0.2))
-            lift = float(np.max(np.maximum(wanted - lowest, 0.0) / np.maximum(bump, 0.05)))
+            lift = float(np.max(np.maximum(wanted - lowest, 0.0) / np.maximum(bump, 0.4)))
             path[:, 2] += lift * bump
             lowest += lift * bump
             path[:, 2] += np.maximum(-lowest, 0.0)  # what is left at the very ends
@@ -359,9 +392,8 @@ def _points(a: WalkerAnatomy, root: Array, pelvis: Array, legs: Array) -> dict[s
     return out
 
 
-def _slip(a: WalkerAnatomy, points: dict[str, Array], contact: NDArray[np.int8]) -> float:
-    """Furthest [m] that the point on which a foot stands moves from row to row of one contact, added up over the contact."""
-    _ = a
+def _slip(points: dict[str, Array], contact: NDArray[np.int8]) -> float:
+    """Furthest [m] that the point on which a foot stands moves within one contact."""
     worst = 0.0
     pivots = {ContactState.HEEL: ("heel",), ContactState.FLAT: ("heel", "toe_base"), ContactState.FOREFOOT: ("toe_base",)}
     for foot, side in enumerate(("left", "right")):

@@ -11,7 +11,19 @@ from sandbox.mocap.errors import CaptureError
 from sandbox.mocap.markers import read_c3d, read_trc
 from sandbox.mocap.points import UNITS, Capture
 
-__all__ = ["AMC_RATE", "FORMATS", "UNITS", "Capture", "CaptureError", "read_acclaim", "read_bvh", "read_c3d", "read_capture", "read_trc", "save_bvh"]
+__all__ = [
+    "AMC_RATE",
+    "FORMATS",
+    "UNITS",
+    "Capture",
+    "CaptureError",
+    "read_acclaim",
+    "read_bvh",
+    "read_c3d",
+    "read_capture",
+    "read_trc",
+    "save_bvh",
+]
 
 FORMATS = {".amc": "Acclaim motion, with its skeleton (.asf)", ".bvh": "BVH", ".c3d": "C3D", ".trc": "TRC"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -32,7 +33,7 @@ DEFAULT_OUT = Path("out/footprints")
 
 @dataclass(frozen=True)
 class Footprints:
-    """A gait from footprints: joint curves of a body that steps into given prints (optimisation after "Prediction of plausible locomotion", 2021)."""
+    """A gait from footprints: joint curves of a body that steps into given prints."""
 
     anatomy: Annotated[str, option("FILE", "TOML of a body, or a shipped one: chimpanzee, human")] = "human"
     prints: Annotated[Path | None, option("FILE.csv", "prints in order: foot, x_m, y_m, and where known z_m, yaw_deg", default=False)] = (
@@ -124,12 +125,10 @@ def report(made: Generated, objective: str) -> dict[str, Any]:
     """All figures of a gait."""
     steps = [
         {"length_m": s.length, "width_m": s.width, "rise_m": s.rise, "turn_deg": float(np.degrees(s.turn)), "error_m": r.error,
-         "objective_start": r.objective[0], "objective_footprints": r.objective[1], "objective": r.objective[2],
+         "objective_start": _number(r.objective[0]), "objective_footprints": _number(r.objective[1]), "objective": _number(r.objective[2]),
          "seconds": r.seconds, "squeezed_deg": float(np.degrees(r.squeezed)), "path": len(r.path) - 1, "iterations": r.steps}
         for s, r in zip(made.steps, made.solutions, strict=True)
     ]  # fmt: skip
-    for step in steps:
-        step |= {key: None for key, value in step.items() if isinstance(value, float) and not np.isfinite(value)}
     return {
         "anatomy": made.anatomy.name,
         "source": made.anatomy.source,
@@ -144,14 +143,23 @@ def report(made: Generated, objective: str) -> dict[str, Any]:
     }
 
 
+def _number(value: float) -> float | None:
+    """As JSON has it: None for what is not there."""
+    return value if math.isfinite(value) else None
+
+
 def text(made: Generated, found: dict[str, Any]) -> str:
     """The report, for people."""
     steps, walked = found["steps"], found["walk"]
     lines = [
-        f"{found['anatomy']}: {len(steps)} steps of {np.mean([s['length_m'] for s in steps]):.3f} m, "
-        f"{made.step_time:.3f} s each ({made.speed:.2f} m/s), started from {found['start']}",
-        f"footprints: {sum(s.converged for s in made.solutions)} of {len(steps)} to a millimetre, furthest {max(s['error_m'] for s in steps):.1e} m; "
-        f"{max(s['seconds'] for s in steps):.2f} s CPU at most for a step",
+        (
+            f"{found['anatomy']}: {len(steps)} steps of {np.mean([s['length_m'] for s in steps]):.3f} m, "
+            f"{made.step_time:.3f} s each ({made.speed:.2f} m/s), started from {found['start']}"
+        ),
+        (
+            f"footprints: {sum(s.converged for s in made.solutions)} of {len(steps)} to a millimetre, "
+            f"furthest {max(s['error_m'] for s in steps):.1e} m; {max(s['seconds'] for s in steps):.2f} s CPU at most for a step"
+        ),
     ]
     if steps[0]["objective"] is not None:
         a, b, c = (float(np.mean([s[k] for s in steps])) for k in ("objective_start", "objective_footprints", "objective"))

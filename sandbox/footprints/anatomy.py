@@ -78,12 +78,12 @@ class WalkerAnatomy:
 
     @property
     def thigh(self) -> float:
-        """[m]"""
+        """Length of the thigh [m]."""
         return float(np.linalg.norm(self.knee))
 
     @property
     def shank(self) -> float:
-        """[m]"""
+        """Length of the shank [m]."""
         return float(np.linalg.norm(self.ankle))
 
     @property
@@ -190,7 +190,18 @@ def parse(text: str, where: str) -> WalkerAnatomy:
         raise AnatomyError(f"{where}: the right hip lies at x = {centres['hip'][0]:g} m: give it a positive x, the left one is mirrored")
     if not points["heel"][2] < 0:
         raise AnatomyError(f"{where}: the heel lies {points['heel'][2]:g} m over the ankle: give heel_m a negative z")
-    return WalkerAnatomy(str(table.get("name", where)), str(table.get("source", "not given")), segments, dofs, **centres, **points)
+    return WalkerAnatomy(
+        str(table.get("name", where)),
+        str(table.get("source", "not given")),
+        segments,
+        dofs,
+        hip=centres["hip"],
+        knee=centres["knee"],
+        ankle=centres["ankle"],
+        heel=points["heel"],
+        ball=points["ball"],
+        toe=points["toe"],
+    )
 
 
 def _known(table: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:

@@ -166,6 +166,7 @@ class Bending:
     def __init__(self, start: Start, detail: bool = True, symmetrical: bool = True) -> None:
         self.start, self.detail, self.symmetrical = start, detail, symmetrical
         channels = start.channels()
+        names: tuple[str, ...]
         if symmetrical:
             names, curves = CURVES, channels[:, :7]
             feet = [start.foot_off] * 7

@@ -175,7 +175,7 @@ def run(people: Mapping[tuple[str, int], Gait], failed: Sequence[str], out: Path
             if measured:
                 goal = np.array([*walks[(s, b)].measured, goal[2]])
             extra = dict(options)
-            if extra.pop("tilt_prior", False):
+            if extra.pop("tilt_prior", False) and len(subjects) > 1:
                 tilt = tilt_of_others(walks, s) + walks[(s, a)].start.channels()[:, 2].mean()
                 extra["priors"] = {"pelvis_tilt": (tilt, TILT_SPREAD)}
             problem = Problem(bodies[s].anatomy, walks[(s, a)].start, [goal], walks[(s, b)].start.period, **extra)
@@ -251,13 +251,15 @@ def _save(found: Mapping[str, Any], out: Path | None) -> None:
 
 def table(found: Mapping[str, Any]) -> str:
     """The results, for people."""
+    head = ("case", "1 mm", "RMS deg: start", "footprints", "objective", "CPU s")
     lines = [f"{found['walks']} walks; {len(found['runs_apart'])} runs apart, {len(found['not_read'])} trials not read",
-             f"{'case':28} {'1 mm':>8} {'RMS deg: start':>15} {'footprints':>11} {'objective':>10} {'CPU s':>6}  R2 rot obl tilt flex add hrot knee"]  # fmt: skip
+             "{:28} {:>8} {:>15} {:>11} {:>10} {:>6}  R2 rot obl tilt flex add hrot knee".format(*head)]  # fmt: skip
     for name, case in found["cases"].items():
         a, b, c = case["rms_deg"]
         r2 = " ".join(f"{v:.2f}" for v in case["r2"][2])
         lines.append(
-            f"{name:28} {case['to_0.001_m'][2]:>3} of {case['targets']:<2} {a:>13.2f} {b:>11.2f} {c:>10.2f} {case['cpu_s']['most']:>6.2f}  {r2}"
+            f"{name:28} {case['to_0.001_m'][2]:>3} of {case['targets']:<2} {a:>13.2f} {b:>11.2f} {c:>10.2f} "
+            f"{case['cpu_s']['most']:>6.2f}  {r2}"
         )
     for name, ends in found.get("published iteration", {}).items():
         lines.append(

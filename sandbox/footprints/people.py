@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sandbox.bodies.anatomy import Anatomy, deleva_row
 from sandbox.bodies.rigs.cmu import CmuRig
 from sandbox.footprints.anatomy import WalkerAnatomy, human
-from sandbox.footprints.curves import HARMONICS, SAMPLES, Start, harmonics, symmetric
+from sandbox.footprints.curves import SAMPLES, Start, harmonics, symmetric
 from sandbox.measure.analysis import Analysis
 from sandbox.measure.cycle import Cycle
 from sandbox.mocap import AMC_RATE, CaptureError, read_capture

@@ -69,11 +69,11 @@ class Reach:
         if aside >= self.leg[0] or lowest >= self.leg[0]:
             return 0.0
         lean = math.cos(math.asin(min(1.0, aside / self.leg[0])))
-        l, t, s = lean * self.leg[0], lean * t, lean * s
+        leg, t, s = lean * self.leg[0], lean * t, lean * s
         h = max(t * math.cos(back), lean * lowest)
-        front = math.sqrt(max(0.0, l * l - (h - rise) ** 2))
+        front = math.sqrt(max(0.0, leg * leg - (h - rise) ** 2))
         if h >= (t + s) * math.cos(back):
-            rear = math.sqrt(max(0.0, l * l - h * h))
+            rear = math.sqrt(max(0.0, leg * leg - h * h))
         else:
             rear = t * math.sin(back) + s * math.sin(math.acos(min(1.0, max(0.0, (h - t * math.cos(back)) / s))))
         return max(0.0, SPARE * (front + rear) + 2 * half * math.sin(self.turn))

@@ -52,8 +52,8 @@ def smooth(x: Any) -> Any:
 def pitch(share: float) -> float:
     """Pitch [rad] of a standing foot at a ``share`` of its stance, toes up positive."""
     if share <= FLAT_FROM:
-        return STRIKE_PITCH * (1 - float(smooth(share / FLAT_FROM)))
-    return LIFT_PITCH * max(0.0, (share - FLAT_TO) / (1 - FLAT_TO)) ** 1.5
+        return float(STRIKE_PITCH) * (1 - float(smooth(share / FLAT_FROM)))
+    return float(LIFT_PITCH * max(0.0, (share - FLAT_TO) / (1 - FLAT_TO)) ** 1.5)
 
 
 def ankle_over_print(anatomy: WalkerAnatomy, share: float) -> Array:
@@ -71,7 +71,7 @@ def _over_print(anatomy: WalkerAnatomy, angle: float) -> Array:
 def ankle_vector(anatomy: WalkerAnatomy, step: Array, foot_off: float) -> Array:
     """Between the ankles (3,) [m] at strike, of a step (3,) [m] between prints: the front foot stands on its heel, the rear on its ball."""
     lead, trail = ankle_over_print(anatomy, 0.0), ankle_over_print(anatomy, min(1.0, 0.5 / foot_off))
-    return step + np.array([0.0, *(lead - trail)])
+    return np.asarray(step + np.array([0.0, *(lead - trail)]))
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Walk:
         header = make_header(
             plant="kinematic", stance="pinned", scene=scene, seed=0, joint_names=joints, point_names=names, body_names=["pelvis"],
             joint_max_torque=[0.0] * len(joints), command={"speed_mps": speed, "heading_rate_rps": 0.0},
-            body={"mass_kg": self.anatomy.mass, "height_m": self.anatomy.leg_length / HUMAN_LEG, "sex": None, "leg_m": self.anatomy.leg_length},
+            body={"mass_kg": self.anatomy.mass, "height_m": self.anatomy.leg_length / HUMAN_LEG, "leg_m": self.anatomy.leg_length},
             settings={"anatomy": self.anatomy.name, "source": self.anatomy.source},
         )  # fmt: skip
         columns: dict[str, NDArray[Any]] = {
@@ -191,8 +191,8 @@ def walk(body: Body, prints: Sequence[Print], gaits: Sequence[Array], foot_off: 
         found = body.ankles(channels[i]).position
         ankles[i] = found @ turn.T
         for j, side in enumerate(("right", "left")):
-            axis = turn @ placed[f"{side}_shank"][0][:, 0]
-            shank_yaw[i, j] = math.atan2(axis[1], axis[0])
+            across = turn @ placed[f"{side}_shank"][0][:, 0]
+            shank_yaw[i, j] = math.atan2(across[1], across[0])
     yaw = [
         p.yaw if math.isfinite(p.yaw) else float(np.interp(max(strike[k], 0.0), time, np.unwrap(shank_yaw[:, 1 - p.foot])))
         for k, p in enumerate(prints)
@@ -212,11 +212,11 @@ def walk(body: Body, prints: Sequence[Print], gaits: Sequence[Array], foot_off: 
             if k < count - 2:
                 rows, angles = rows[:kept], angles[:kept]
                 lifts.append((float(time[rows[-1]]) + 1 / RATE, p.foot))
-        for i, angle in zip(rows, angles, strict=True):
+        for i, angle in zip(rows.tolist(), angles, strict=True):
             foot_pitch[i, j], foot_yaw[i, j] = angle, yaw[k]
             toes[i, j] = max(0.0, -angle)
             ahead, up = _over_print(a, angle)
-            target[i, j] = p.position + [-math.sin(yaw[k]) * ahead, math.cos(yaw[k]) * ahead, a.ankle_height + up]
+            target[i, j] = p.position + np.array((-math.sin(yaw[k]) * ahead, math.cos(yaw[k]) * ahead, a.ankle_height + up))
             contact[i, p.foot] = (
                 ContactState.HEEL if foot_pitch[i, j] > 0.02 else ContactState.FLAT if foot_pitch[i, j] > -0.02 else ContactState.FOREFOOT
             )
@@ -245,8 +245,8 @@ def walk(body: Body, prints: Sequence[Print], gaits: Sequence[Array], foot_off: 
     legs, miss = np.empty((len(time), 2, 7)), 0.0
     high = a.limits("ankle_dorsiflexion")[1]
     for i in range(len(time)):
-        for j, side in enumerate((1.0, -1.0)):
-            miss = max(miss, _leg(a, pelvis[i], hips[i, j], target[i, j], foot_yaw[i, j], foot_pitch[i, j], side, legs[i, j]))
+        for j, sign in enumerate((1.0, -1.0)):
+            miss = max(miss, _leg(a, pelvis[i], hips[i, j], target[i, j], foot_yaw[i, j], foot_pitch[i, j], sign, legs[i, j]))
             legs[i, j, 6] = toes[i, j]
             if contact[i, 1 - j] == ContactState.AIRBORNE:
                 legs[i, j, 4] = min(legs[i, j, 4], high)
@@ -281,7 +281,7 @@ def _heel_off(a: WalkerAnatomy, mine: Print, other: Print, yaw: float, late: Arr
     ahead, up = np.array([_over_print(a, t) for t in tried]).T
     places = mine.position + np.column_stack((-math.sin(yaw) * ahead, math.cos(yaw) * ahead, a.ankle_height + up))
     front = _over_print(a, STRIKE_PITCH * 0.3)
-    base = other.position + [-math.sin(yaw) * front[0], math.cos(yaw) * front[0], a.ankle_height + front[1]]
+    base = other.position + np.array((-math.sin(yaw) * front[0], math.cos(yaw) * front[0], a.ankle_height + front[1]))
     for n in rows:
         wanted = base + ankles[n, j] - ankles[n, 1 - j]
         off = np.linalg.norm(places - wanted, axis=1)
@@ -297,7 +297,7 @@ def _heel_off(a: WalkerAnatomy, mine: Print, other: Print, yaw: float, late: Arr
 
 
 def _leg(a: WalkerAnatomy, pelvis: Array, hip: Array, ankle: Array, yaw: float, angle: float, side: float, out: Array) -> float:
-    """Angles of one leg, and how far the ankle is out of reach [m]; the plane of the knee is turned until the foot points where it should."""
+    """Angles of one leg, and how far the ankle is out of reach [m]; the knee's plane turns until the foot points where it should."""
     foot, knee_yaw, miss = np.empty((3, 3)), yaw, 0.0
     foot_rotation(yaw, angle, 0.0, foot)
     pelvis = np.ascontiguousarray(pelvis)
@@ -312,7 +312,7 @@ def _leg(a: WalkerAnatomy, pelvis: Array, hip: Array, ankle: Array, yaw: float, 
             @ rotation_x(q[4] - q[3])
             @ rotation_y(side * q[5])
         )
-        off = float((turned[:, 0] @ foot[:, 1]))  # its sideways axis leans this much along the wanted forward one
+        off = float(turned[:, 0] @ foot[:, 1])  # its sideways axis leans this much along the wanted forward one
         if abs(off) < 1e-5:
             break
         knee_yaw -= off

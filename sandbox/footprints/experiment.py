@@ -103,7 +103,7 @@ def read_people(
         try:
             people[(trial.subject, trial.number)] = gait(data / "cmu" / trial.subject / f"{trial.clip}.amc", frames=trial.frames)
         except ValueError as error:
-            failed.append(f"{trial.clip}: {error}")
+            failed.append(f"{trial.clip}: {error}".replace(f"{data}/", ""))
         if progress is not None:
             progress(k + 1)
     return people, failed

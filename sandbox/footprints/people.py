@@ -21,7 +21,7 @@ from sandbox.footprints.curves import SAMPLES, Start, harmonics, symmetric
 from sandbox.measure.analysis import Analysis
 from sandbox.measure.cycle import Cycle
 from sandbox.mocap import AMC_RATE, CaptureError, read_capture
-from sandbox.mocap.asf import read_amc, read_asf
+from sandbox.mocap.asf import read_amc, read_asf, with_gaps
 
 Array = NDArray[np.float64]
 
@@ -94,7 +94,7 @@ def gait(path: str | Path, skeleton: str | Path | None = None, frames: tuple[int
         raise CaptureError(f"{path} gives no joint angles: give an AMC of the CMU database, beside its ASF")
     capture = read_capture(path, skeleton=skeleton)
     asf = read_asf(skeleton if skeleton is not None else next(iter(_skeleton(path))))
-    motion = read_amc(path, asf)
+    motion = with_gaps(read_amc(path, asf))
     rig = CmuRig(asf)
     rotations = rig.rotations(motion)
     recording = capture.recording()

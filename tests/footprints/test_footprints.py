@@ -193,7 +193,7 @@ def test_unlike_steps_are_taken_by_legs_with_curves_of_their_own(body, start):
 
 
 def test_the_published_iteration_stalls_unscaled_and_arrives_scaled(body, start):
-    problem = Problem(body, start, [np.array([0.1, 0.95, 0.0])], detail=False)
+    problem = Problem(body, start, [np.array([0.1, 0.75, 0.0])], detail=False)
     plain, scaled = prioritised(problem), prioritised(problem, scaled=True, descent=False)
     assert scaled.error < 0.01 < plain.error
 

@@ -404,7 +404,8 @@ class Root:
         if speed != self.goal:
             self.goal = speed
             change = max(abs(speed - self.velocity), 1e-9)
-            large = float(np.interp(change, *zip(*LARGE_CHANGES, strict=True)))
+            changes, rates = np.array(LARGE_CHANGES).T
+            large = float(np.interp(change, changes, rates))
             self.rate = min(SPEED_CHANGE / change, large if change > LARGE_CHANGES[0][0] else SPEED_RATE)
         if abs(speed - self.velocity) < 1e-7 and abs(self.acceleration) < 1e-6:
             self.velocity, self.acceleration = speed, 0.0

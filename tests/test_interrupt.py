@@ -156,13 +156,16 @@ def stopped(command: str, seconds: float, folder: Path) -> tuple[int, str, str, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seconds", [3.0, 5.0, 8.0])
-@pytest.mark.parametrize("command", ["naturalness --json n.json", "audit", "bench view --json v.json", "tune --out t.toml --population 30"])
+@pytest.mark.parametrize("command", ["naturalness --json n.json", "audit", "bench view --json v.json", "tune --out t.toml"])
 def test_a_real_ctrl_c(command: str, seconds: float, tmp_path: Path) -> None:
     """At moments of imports, compilation and simulation, as they come."""
     code, out, err, _ = stopped(command, seconds, tmp_path)
     assert code == 130, err
-    assert err.splitlines()[-1] == "sandbox: stopped"
     assert "Traceback" not in err
     assert "Exception ignored" not in err
+    if command.startswith("tune") and out:  # which says how to go on
+        assert out.startswith("stopped after")
+        return
+    assert err.splitlines()[-1] == "sandbox: stopped"
     assert out == ""
     assert not list(tmp_path.iterdir())

@@ -77,13 +77,13 @@ def generate(
     """
     prints = check_prints(list(prints))
     steps = steps_of(prints)
+    reach = Reach(anatomy)
+    for k, step in enumerate(steps):
+        reach.require(step, f"print {k + 2}")
     mean = float(np.mean([s.length for s in steps]))
     step_time = usual_step_time(anatomy, mean) if step_time is None else step_time
     if not (math.isfinite(step_time) and SLOWEST <= step_time <= FASTEST):
         raise ValueError(f"step time {step_time:g} s is outside {SLOWEST:g} to {FASTEST:g} s: give one in that range")
-    reach = Reach(anatomy)
-    for k, step in enumerate(steps):
-        reach.require(step, f"print {k + 2}")
     start = start or boulic_start(anatomy, mean / step_time, 2 * step_time)
     body = Body(anatomy)
     known: dict[tuple[int, ...], Solution] = {}

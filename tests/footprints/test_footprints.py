@@ -285,6 +285,8 @@ def test_bad_prints_are_refused_with_the_remedy(tmp_path, body):
     path.write_text("foot,x_m,y_m\nleft,0,zero\n")
     with pytest.raises(PrintError, match="give a number"):
         read_prints(path)
+    with pytest.raises(UnreachableError, match="nearest that can be"):
+        generate(body, straight_prints(Step(3.0, 0.1), 3))
     with pytest.raises(ValueError, match="step time 0 s"):
         generate(body, straight_prints(Step(0.6, 0.1), 3), step_time=0.0)
 

@@ -32,9 +32,9 @@ def program(path: Path, script: str) -> None:
     path.chmod(0o755)
 
 
-def setup(checkout: Path, **environment: str) -> tuple[int, str]:
+def setup(checkout: Path, *arguments: str, **environment: str) -> tuple[int, str]:
     variables = {"PATH": str(checkout.parent / "bin"), "HOME": str(checkout.parent), **environment}
-    done = subprocess.run(["sh", ".ci/setup"], cwd=checkout, env=variables, capture_output=True, text=True, check=False)
+    done = subprocess.run(["sh", ".ci/setup", *arguments], cwd=checkout, env=variables, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -108,6 +108,21 @@ def test_complete_environment_is_left_alone(checkout: Path) -> None:
     working_python(checkout)
     assert setup(checkout, PIP_DOES="true")[0] == 0
     assert setup(checkout, PIP_DOES="false") == (0, "")
+
+
+def test_walking_takes_less_and_the_tests_bring_the_rest(checkout: Path) -> None:
+    working_python(checkout)
+    said = "case \"$*\" in *,train,*) echo everything >&2 ;; esac"
+    assert setup(checkout, "walk", PIP_DOES=said)[0] == 0
+    log = checkout / ".venv" / "setup.log"
+    assert "everything" not in log.read_text()
+    assert setup(checkout, "walk", PIP_DOES="false") == (0, "")
+    assert setup(checkout, PIP_DOES=said)[0] == 0
+    assert "everything" in log.read_text()
+    for arguments in ((), ("walk",)):
+        assert setup(checkout, *arguments, PIP_DOES="false") == (0, ""), "what is whole is left alone"
+    status, line = setup(checkout, "wolk")
+    assert (status, "wolk" in line) == (2, True)
 
 
 def test_half_made_environment_is_made_anew(checkout: Path) -> None:

@@ -112,7 +112,7 @@ def test_complete_environment_is_left_alone(checkout: Path) -> None:
 
 def test_walking_takes_less_and_the_tests_bring_the_rest(checkout: Path) -> None:
     working_python(checkout)
-    said = "case \"$*\" in *,train,*) echo everything >&2 ;; esac"
+    said = 'case "$*" in *,train,*) echo everything >&2 ;; esac'
     assert setup(checkout, "walk", PIP_DOES=said)[0] == 0
     log = checkout / ".venv" / "setup.log"
     assert "everything" not in log.read_text()

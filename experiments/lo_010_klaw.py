@@ -11,8 +11,8 @@ Result: Each speed is solved with a weighted miss of the periodic step below 1e-
     rises and falls by 54 mm at 1.4 m/s, people's by 40 to 50. No foot slips or sinks. The knee gives more than twice as much as people's
     when it takes the load (36 and 16 degrees at 1.2 m/s): the law's steps are long, and the hip is lowest while the leg is bent. The
     physical body walks as long as it was asked (20 s at 0.8 and 1.2 m/s) with KLAW's hip, pelvis, trunk and arms. With its swing foot too
-    it falls after 6.1 s at 0.8 m/s and 6.3 s at 1.2 m/s, and staggers on at 1.0 m/s. Without a planner it falls after 1.4 s: the method
-    has no balance.
+    it staggers on or falls after some 6 s, which hangs on chance: its figures are told and not held. Without a planner it falls after
+    1.4 s: the method has no balance.
 
 Limits: A reconstruction; what of it is published stands in reference/KLAW_RECONSTRUCTION.md. Straight ahead on level ground. Start and stop
     are no part of the method. Ground force is that of the model's linkage, or of the motion by inverse dynamics, never measured.

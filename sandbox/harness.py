@@ -7,9 +7,10 @@ and last ``EXPERIMENT = Experiment(...)``. Beside it lies a TOML file of the sam
     [retained]                                      # a variant
     toe_clearance_m = { value = 0.0137, tolerance = 1e-6, document = 0.012, note = "..." }
 
-A figure that does not exist, and is expected not to, has ``value = nan``. ``document`` is the figure of the study that the
-experiment preserves, where it gives one: it is shown beside ours, and not checked. A metric that a run gives and the file does
-not name is a fault, and so is the reverse: nothing changes silently.
+A figure that does not exist, and is expected not to, has ``value = nan``. One that is told and not held, as what a fall that comes by
+chance decides, has ``tolerance = inf``. ``document`` is the figure of the study that the experiment preserves, where it gives one: it
+is shown beside ours, and not checked. A metric that a run gives and the file does not name is a fault, and so is the reverse: nothing
+changes silently.
 
 A rejected candidate is a variant that names the checks it ``fails``. It stays runnable, its figures stay in the TOML file, and
 the day it passes one of those checks is a fault too.
@@ -433,7 +434,9 @@ def _differences(metrics: Mapping[str, float], expected: Mapping[str, Expected])
     for name, row in expected.items():
         if name not in metrics:
             faults.append(f"{name} was not measured")
-        elif not (abs(float(metrics[name]) - row.value) <= row.tolerance or (math.isnan(metrics[name]) and math.isnan(row.value))):
+        elif row.tolerance < math.inf and not (
+            abs(float(metrics[name]) - row.value) <= row.tolerance or (math.isnan(metrics[name]) and math.isnan(row.value))
+        ):
             faults.append(f"{name} = {float(metrics[name]):.9g}, expected {row.value:.9g} ± {row.tolerance:g}")
     return faults
 

@@ -229,6 +229,10 @@ class Recording:
         return cls(header, columns)
 
 
+# Of every body at every time; elsewhere NaN may say that there is no such figure.
+_WITHOUT_GAPS = ("time", "q", "qd", "root_position", "root_quaternion", "points", "com")
+
+
 def _check(columns: Mapping[str, NDArray[Any]], path: Path) -> None:
     """Columns that belong together must be equally long."""
     if "time" not in columns:
@@ -238,6 +242,12 @@ def _check(columns: Mapping[str, NDArray[Any]], path: Path) -> None:
             leader = next((first for prefix, first in _LISTS.items() if name.startswith(prefix)), "time")
             if leader not in columns or len(column) != len(columns[leader]):
                 raise RecordingError(f"{path} is damaged: column {name!r} is not as long as {leader!r}")
+            if name in _WITHOUT_GAPS and column.dtype.kind == "f" and not np.isfinite(column).all():
+                raise RecordingError(
+                    f"{path} is damaged: column {name!r} holds NaN or infinity, which no simulation gives; record it again"
+                )
+    if not (np.diff(columns["time"]) > 0).all():
+        raise RecordingError(f"{path} is damaged: its time does not always go forward; record it again")
 
 
 def _plain(value: object) -> object:

@@ -85,6 +85,12 @@ def test_metrics_that_are_not_as_expected_are_faults(rows, said):
     assert said in fault
 
 
+@pytest.mark.parametrize("value", [math.nan, 12.0])
+def test_a_metric_without_a_tolerance_is_told_and_not_held(value):
+    only = Experiment(run, EXPERIMENT.variants[:1], (short,))
+    assert faults(only, {"retained": {"length_m": Expected(value, math.inf)}}) == []
+
+
 def test_comparisons_wait_for_all_variants():
     results = {r.variant.name: r for r in harness.run(EXPERIMENT, EXPERIMENT.variants)}
     assert harness.compared(EXPERIMENT, results) == {"rejected-is-longer": True}

@@ -173,6 +173,20 @@ def test_other_npz_files_pickles_and_versions_are_refused(tmp_path: Path) -> Non
         Recording.load(tmp_path / "none.npz")
 
 
+@pytest.mark.parametrize(("column", "said"), [("points", "'points' holds NaN"), ("com", "'com' holds NaN"), ("time", "forward")])
+def test_values_that_no_simulation_gives_are_refused(tmp_path: Path, column: str, said: str) -> None:
+    damaged = filled(3).finish()
+    values = damaged.columns[column].copy()
+    if column == "time":
+        values = values[::-1]
+    else:
+        values[1] = np.nan
+    damaged.columns[column] = values
+    damaged.save(tmp_path / "damaged.npz")
+    with pytest.raises(RecordingError, match=said):
+        Recording.load(tmp_path / "damaged.npz")
+
+
 def test_unknown_names_are_named() -> None:
     recording = filled(2).finish()
     with pytest.raises(AttributeError, match="sped"):

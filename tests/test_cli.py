@@ -183,10 +183,11 @@ def test_help_of_every_command(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("scene", sorted(SCENES))
 def test_every_scene_runs(scene: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["run", scene, *SHORT]) == 0
+    seconds = {"push": "7", "crowd-push": "5"}.get(scene, SHORT[1])  # one that ends before its push is refused
+    assert cli.main(["run", scene, "--seconds", seconds]) == 0
     out, err = capfd.readouterr()
-    assert out.startswith(f"{scene}, bullet plant\nno fall in 0.5 s")
-    assert "sandbox:" not in err  # a slow machine may show a progress bar
+    assert out.startswith(f"{scene}, bullet plant\nno fall in {float(seconds)} s")
+    assert "sandbox:" not in err.replace("sandbox: note:", "")  # a slow machine may show a progress bar
 
 
 def test_files_of_a_run(capfd: pytest.CaptureFixture[str], elsewhere: Path) -> None:

@@ -93,7 +93,7 @@ def test_check_prints_one_line_and_fails_with_the_experiment(capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("chek lo-003", "'list', 'show', 'run', 'check'"),
+        ("chek lo-003", "not one of list, show, run, check"),
         ("run", "needs the name of an experiment"),
         ("run lo-03", "did you mean 'lo-003'?"),
         ("check lo-03", "did you mean 'lo-003'?"),

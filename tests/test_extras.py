@@ -28,7 +28,7 @@ COMMANDS = [
     ("report walk.npz --picture out/a.png", ["matplotlib"], "report"),
     ("measure walk.npz --out out/m", ["matplotlib"], "report"),
     ("measure walk.npz --out out/m", ["plotly"], "report"),
-    ("compare --seconds 2 --out out/c", ["plotly"], "report"),
+    ("compare --seconds 4 --out out/c", ["plotly"], "report"),
     ("bench measure", ["plotly"], "report"),
     ("gallery --out out/g", ["matplotlib"], "report"),
     ("gallery --out out/g", ["PIL"], "video"),
@@ -42,6 +42,10 @@ COMMANDS = [
     ("measure clip.c3d", ["ezc3d"], "mocap"),
     ("export walk.npz out/a.c3d", ["ezc3d"], "mocap"),
     ("tune --out out/t.toml", ["cma"], "tune"),
+    ("train --task walk --steps 4096 --out out/r", ["stable_baselines3"], "train"),
+    ("train --task walk --steps 4096 --out out/r", ["torch"], "train"),
+    ("train --task walk --steps 4096 --out out/r", ["tensorboard"], "train"),
+    ("cluster", ["distributed"], "cluster"),
 ]
 
 # How a package can be missing: no finder knows it; a finder raises; it is there, and broken.
@@ -129,6 +133,6 @@ def test_the_extras_are_those_of_the_package() -> None:
 
     text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
     extras = tomllib.loads(text)["project"]["optional-dependencies"]
-    distribution = {"PIL": "pillow"}
+    distribution = {"PIL": "pillow", "stable_baselines3": "stable-baselines3"}
     for package, extra in EXTRAS.items():
         assert any(line.startswith(distribution.get(package, package)) for line in extras[extra]), package

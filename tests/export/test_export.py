@@ -284,7 +284,7 @@ def test_bad_input(walk: Recording, tmp_path: Path, capfd: pytest.CaptureFixture
         "other.npz walk.bvh": "not a recording",
         "absent.npz walk.bvh": "No such file",
         "uneven.npz walk.bvh": "one rate: export it as csv",
-        "walk.npz .": ".bvh or .trc",
+        "walk.npz .": "is a folder",
     }.items():
         assert cli.main(["export", *arguments.split()]) == 2
         out, err = capfd.readouterr()

@@ -148,6 +148,15 @@ class KinematicPlant:
         s.time = self._tick * self.dt
         s.contact[:] = m[0].part
         s.pressure[:] = m[0].point
+        self._finish_tick(before)
+        if self.fall is None:
+            x, y, z = s.root_position.tolist()
+            if z - self.terrain.height_at(x, y) < FALL_HIP_SHARE * self._hip_height:
+                self.fall = Fall(s.time, "hip height")
+
+    def _finish_tick(self, before: tuple[int, int]) -> None:
+        """Forces of the motion that was set, and the events by which the contacts differ from those before it."""
+        s = self.state
         self.observer(s, self.load, self.contact)
         self._dynamics()
         self._push[:] = 0.0
@@ -156,10 +165,6 @@ class KinematicPlant:
                 down = bool(self.contact[i])
                 part = SolePart.TOE if not down else SolePart.HEEL if s.contact[i] == ContactState.HEEL else SolePart.BALL
                 s.events.append(ContactEvent(s.time, i, down, part, float(self.load[i]), self.predicted(i, down)))
-        if self.fall is None:
-            x, y, z = s.root_position.tolist()
-            if z - self.terrain.height_at(x, y) < FALL_HIP_SHARE * self._hip_height:
-                self.fall = Fall(s.time, "hip height")
 
     def push(self, force: Array, link: str = "thorax", point: Array | None = None) -> None:
         """A disturbance (3,) [N] during the next tick. It acts on the CoM, wherever it is meant to act.

@@ -25,7 +25,7 @@ from sandbox.plants.base import Pose
 from sandbox.plants.kinematic import KinematicPlant
 from sandbox.plants.klaw import KlawPose, KlawWalker, sole_below
 from sandbox.spatial import matrix_from_quaternion, quaternion_from_matrix
-from sandbox.state import ContactEvent, ContactState, SolePart
+from sandbox.state import ContactState
 
 Follow = Literal["hip", "body", "all"]
 LEVEL: Final = 0.05  # [rad] within which a sole lies flat
@@ -145,14 +145,7 @@ class KlawPlant(KinematicPlant):
         s.qd[:] = (s.q - q) / self.dt
         self._tick += 1
         s.time = self._tick * self.dt
-        self.observer(s, self.load, self.contact)
-        self._dynamics()
-        self._push[:] = 0.0
-        for i in range(2):
-            if self.contact[i] != before[i]:
-                down = bool(self.contact[i])
-                part = SolePart.TOE if not down else SolePart.HEEL if s.contact[i] == ContactState.HEEL else SolePart.BALL
-                s.events.append(ContactEvent(s.time, i, down, part, float(self.load[i]), self.predicted(i, down)))
+        self._finish_tick(before)
 
 
 class _Row(NamedTuple):
